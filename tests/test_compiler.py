@@ -70,7 +70,7 @@ def test_it_compiles_to_the_same_bits(parallel, monkeypatch):
 TRIANGLES_ON_A_PLANE = """
 import sys
 import numpy as np
-from pliant.detect.patches import Shape, on_shapes
+from pliant.detect.shape_patches import Shape, on_shapes
 from pliant.detect.shapes import PLANE
 from pliant.geometry.shapes import make
 mesh = make("box", size=(0.2, 0.2, 0.2), edge=0.05).surface()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.detect import bent
-from pliant.detect.patches import Shape
+from pliant.detect.shape_patches import Shape
 from pliant.detect.shapes import BALL, PLANE
 
 PARTS = 60

@@ -1,9 +1,11 @@
 """Where places come out of a body along a line: by the tree as by looking at all faces."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from pliant.detect.deep_overlap import _exits
+from pliant.detect.deep_overlap import Inside, _exits, ways_out
 from pliant.detect.tree import Tree
 from pliant.geometry.shapes import make
 
@@ -44,3 +46,14 @@ def test_exits_by_the_tree(axis):
         assert face[k] == (own + first if own >= 0 else -1)
         assert depth[k] == pytest.approx(far, rel=1e-9)
     assert 50 < (face >= 0).sum() < count
+
+
+def test_a_body_wholly_behind_a_tilted_plane_leaves_it_along_the_normal_of_the_plane():
+    """A plane has no middle to be apart from."""
+    points, faces = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    normal, bodies = np.array([0.6, 0.0, 0.8]), SimpleNamespace(surface=np.array([4, 0]), point_start=np.array([0, 4]))
+    every = np.arange(4)
+    inside = Inside(every, 0 * every, np.ones(4, bool), 5.0 - points @ normal, np.tile(normal, (4, 1)))
+    one, other = np.array([0]), np.array([1])
+    assert ways_out(bodies, points, faces, inside, one, other)[0] == pytest.approx(normal[None])
+    assert ways_out(bodies, points, faces, inside._replace(first=~inside.first), other, one)[0] == pytest.approx(-normal[None])

@@ -10,7 +10,8 @@ from pliant.contact.patch.surface import BLEND, FLATTER, FRESH
 from pliant.detect import patches
 from pliant.detect.ball_patches import of_balls
 from pliant.detect.facing import facing_faces, straight
-from pliant.detect.patches import CORNERS, COS, SIN, Shape, moments, quadrature
+from pliant.detect.patches import CORNERS, COS, SIN, moments, quadrature
+from pliant.detect.shape_patches import Shape, on_shapes
 from pliant.detect.shapes import KINDS
 from pliant.detect.tree import Tree
 from pliant.geometry.quaternions import quaternion_to_matrix
@@ -221,7 +222,7 @@ def shape_on_block(kind, parameters, depth, edge, high=0.0, split=4):
     lying = np.array([[np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0]]) if kind in (3, 4) else np.array([[1.0, 0.0, 0.0, 0.0]])
     shape = Shape(np.array([kind]), np.array([parameters]), np.array([[0.0, 0.0, bottom - depth]]), lying)
     none = np.zeros(1, np.int64)
-    return patches.on_shapes(points, faces, none, np.array([len(faces)]), none, shape, np.array([high]), np.zeros(1, bool), split), points, faces
+    return on_shapes(points, faces, none, np.array([len(faces)]), none, shape, np.array([high]), np.zeros(1, bool), split), points, faces
 
 
 def exact_area(kind, p, d):
@@ -339,7 +340,7 @@ def test_a_rigid_ball_meets_the_faces_of_a_floor_as_it_meets_a_plane():
     for _ in range(50):
         centre = np.array([*rng.uniform(-1, 1, 2), 1.0 + rng.uniform(-1e-3, 1e-3)])
         shape = Shape(np.array([KINDS["ball"]]), np.array([[1.0, 0, 0]]), centre[None], np.array([[1.0, 0, 0, 0]]))
-        found = patches.on_shapes(points, faces, none, end, none, shape, np.array([2e-3]), np.array([True]))
+        found = on_shapes(points, faces, none, end, none, shape, np.array([2e-3]), np.array([True]))
         deepest = np.argmin(found.gap)
         assert found.gap[deepest] == pytest.approx(centre[2] - 1.0, abs=1e-14)
         assert found.normal[deepest] == pytest.approx([0, 0, 1], abs=1e-12)
@@ -351,7 +352,7 @@ def test_a_tilted_face_meets_a_plane_at_its_lowest_corner():
     shape = Shape(np.array([0]), np.zeros((1, 3)), np.zeros((1, 3)), np.array([[1.0, 0, 0, 0]]))
     none, one = np.zeros(1, np.int64), np.ones(1, np.int64)
     faces = np.array([[0, 2, 1]])  # it looks down
-    lowest = [patches.on_shapes(corner, faces, none, one, none, shape, np.array([1e-3]), np.array([s])).gap.min() for s in (True, False)]
+    lowest = [on_shapes(corner, faces, none, one, none, shape, np.array([1e-3]), np.array([s])).gap.min() for s in (True, False)]
     assert lowest[0] == pytest.approx(-1e-3, rel=1e-9) and -0.9e-3 < lowest[1] < 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pliant.contact.patch.row_law import BEFORE, ROW, STIFF, press
-from pliant.detect import patches, tips
+from pliant.detect import patches
+from pliant.detect.closest import face_neighbours
 from pliant.detect.facing import facing_faces
+from pliant.detect.tips import carried_by_area
 from pliant.detect.tree import Tree
 
 
@@ -26,31 +29,65 @@ def slab(cells: int, size: float, up: bool) -> tuple[np.ndarray, np.ndarray]:
     return points, faces if up else faces[:, ::-1]
 
 
-@pytest.mark.parametrize("depth, seen", [(1e-3, True), (3e-3, False)])
-def test_polygons_that_meet_in_a_place_have_one_tip_together(depth, seen):
-    """A square of 0.1 m, turned, 2 mm deep in a wide one: a quarter of a circle at its corners, half at its rim, a whole one inside."""
+class Posed(NamedTuple):
+    points: np.ndarray
+    faces: np.ndarray
+    rims: patches.Rims
+    found: patches.Patches
+    like: np.ndarray  # for each row one of its polygon
+
+
+def square_on(height: float, angle: float, tilt: float = 0.0, everywhere: bool = False) -> Posed:
+    """A square of 0.1 m, turned, at a height over a wide one; the sharp edges are the outline of the square, or all there are."""
     wide, small = slab(3, 0.4, True), slab(2, 0.1, False)
-    angle = 0.37
-    x = small[0] @ np.array([[math.cos(angle), math.sin(angle), 0], [-math.sin(angle), math.cos(angle), 0], [0, 0, 1]]) - [0.0, 0.0, 2e-3]
+    c, s = math.cos(angle), math.sin(angle)
+    x = small[0] @ np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
+    x[:, 2] += height + tilt * x[:, 0]
     points, faces = np.concatenate([x, wide[0]]), np.concatenate([small[1], wide[1] + len(x)])
     tree = Tree.build(points, faces, np.array([0, len(small[1]), len(faces)]))
-    found = facing_faces(tree, points, faces, np.array([0]), np.array([1]), np.array([0.01]), np.array([0.0]))
-    pair, slave, master = found
-    deep = np.full(len(pair), 0.01)
-    rows = patches.facing(points, faces, slave, master, pair, deep, 0.0 * deep, np.zeros(len(pair), bool))
-    made = tips.on_meshes(points, faces, rows, np.ones(len(faces), bool), np.full(len(rows), depth), np.full(len(rows), 0.01))
-    if not seen:
-        assert len(made) == 0
-        return
-    assert made.gap == pytest.approx(np.full(len(made), -2e-3))
+    pair, slave, master = facing_faces(tree, points, faces, np.array([0]), np.array([1]), np.array([0.01]), np.array([0.01]))
+    full, none = np.full(len(pair), 0.01), np.zeros(len(pair), bool)
+    edge = (face_neighbours(faces) < 0) & (np.arange(len(faces)) < len(small[1]))[:, None] | everywhere
+    node = (np.arange(len(points)) < len(x)) & (np.abs(np.concatenate([small[0], wide[0]])).max(axis=1) > 0.05 - 1e-9) | everywhere
+    rims = patches.Rims(node, edge, node[faces].any(axis=1))
+    return Posed(points, faces, rims, *patches.facing_with_tips(points, faces, slave, master, pair, full, full, none, ~none, rims))
+
+
+@pytest.mark.parametrize("height", [-2e-3, 2e-3])
+def test_polygons_that_meet_in_a_place_have_one_tip_together(height):
+    """2 mm deep or open: a quarter of a circle at the corners of a square, half at its rim, a whole one inside."""
+    angle = 0.37
+    *_, found, like = square_on(height, angle, everywhere=True)
+    made, like = patches.select(found, found.tip > 0.0), like[found.tip > 0.0]
+    assert made.gap == pytest.approx(np.full(len(made), height)) and (made.area == 0.0).all()
+    assert (found.tip[like] == 0.0).all() and (found.slave[like] == made.slave).all() and (found.master[like] == made.master).all()
     place, which = np.unique(np.round(made.at, 9), axis=0, return_inverse=True)
-    share = np.bincount(which.ravel(), made.area)
+    share = np.bincount(which.ravel(), made.tip)
     corner = np.linalg.norm(place[:, :2], axis=1) > 0.05 * math.sqrt(2.0) - 1e-6
     local = place[:, :2] @ np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
     rim = np.abs(local).max(axis=1) > 0.05 - 1e-6
     assert corner.sum() == 4 and share[corner] == pytest.approx(np.full(4, 0.25))
     assert share[rim & ~corner] == pytest.approx(np.full((rim & ~corner).sum(), 0.5))
     assert (~rim).sum() > 0 and share[~rim] == pytest.approx(np.ones((~rim).sum()))
+
+
+def carried(posed: Posed) -> np.ndarray:
+    return carried_by_area(posed.points, posed.faces, posed.faces, posed.rims, posed.found, 1)
+
+
+def test_area_carries_all_of_a_face_that_lies_on_another():
+    """Tips are as deep as the rows around them: nothing is left to them."""
+    posed = square_on(-2e-3, 0.37)
+    tips = posed.found.tip > 0.0
+    assert tips.sum() > 8 and carried(posed)[tips] == pytest.approx(2e-3, rel=1e-9) and not carried(posed)[~tips].any()
+
+
+def test_area_carries_nothing_of_a_corner_that_pokes():
+    """At a slope of 0.3, 1 mm deep: it overlaps a triangle of 3 mm, where its part of the square is a third of 25 x 25 / 2 mm^2."""
+    posed = square_on(0.3 * 0.05 * math.sqrt(2.0) - 1e-3, math.pi / 4, tilt=0.3)
+    deepest = posed.found.gap.argmin()
+    assert posed.found.tip[deepest] > 0.0 and posed.found.gap[deepest] == pytest.approx(-1e-3, rel=0.1)
+    assert 0.0 < carried(posed)[deepest] < 0.05e-3
 
 
 @given(x=st.floats(-1e-2, 1e-2), y=st.floats(-1e-2, 1e-2), k=st.floats(1.0, 1e8))

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 
 from pliant.base import Floats, Ints
-from pliant.detect.patches import SPOT, Patches, Shape, empty, first
+from pliant.detect.patches import Patches, empty, first
+from pliant.detect.shape_patches import SPOT, Shape
 from pliant.detect.shapes import BALL, CAPSULE, CYLINDER, TORUS, signed_distance
 from pliant.geometry.quaternions import load4, rotate, rotate_back
 from pliant.kernels import axpy, inline, kernel, load, scale, store, sub

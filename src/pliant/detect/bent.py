@@ -18,8 +18,9 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.detect.patches import CORNERS, FACING, PARTS, Shape, cut, frame_of, moments, shape_distance
+from pliant.detect.patches import CORNERS, FACING, cut, frame_of, moments
 from pliant.detect.penetration import ACROSS
+from pliant.detect.shape_patches import PARTS, Shape, shape_distance
 from pliant.geometry.quaternions import load4, rotate
 from pliant.kernels import axpy, dot, kernel, load, sub
 

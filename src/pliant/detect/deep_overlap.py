@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pliant.base import Floats, Ints
+from pliant.base import Bools, Floats, Ints
 from pliant.detect.body_pairs import points_in_boxes
 from pliant.detect.closest import face_neighbours
 from pliant.detect.lines import crossing
@@ -84,15 +84,15 @@ def inside(
 def ways_out(bodies: Bodies, points: Floats, faces: Ints, found: Inside, a: Ints, b: Ints) -> tuple[Floats, Floats]:
     """Unit directions in which bodies a leave bodies b, (k, 3), and area vectors of the points found [m^2].
 
-    Where the gradient vanishes, as with one body wholly inside the other, they leave the way that their middles are apart; if these agree
-    too, any way is as good.
+    Where the gradient vanishes, as with one body wholly inside the other, they leave the way that their middles are apart, or the mean way
+    to the surface of what has no points, as a plane has no middle; if there is none, any way is as good.
     """
     area, count = area_vectors(points, faces, found.point), len(a)
     sign = np.where(found.first, -1.0, 1.0)[:, None]
     total = np.stack([np.bincount(found.pair, (sign * area)[:, i], count) for i in range(3)], axis=1)
     size = np.bincount(found.pair, np.linalg.norm(area, axis=1), count)
     lost = np.linalg.norm(total, axis=1) <= SLIGHT * size
-    total[lost] = _middles(bodies, points, a[lost]) - _middles(bodies, points, b[lost])
+    total[lost] = _ways_apart(bodies, points, found, lost, a, b)[lost]
     length = np.linalg.norm(total, axis=1, keepdims=True)
     return np.where(length > 0.0, total / np.maximum(length, 1e-300), [0.0, 0.0, 1.0]), area
 
@@ -106,6 +106,15 @@ def area_vectors(points: Floats, faces: Ints, point: Ints) -> Floats:
     for k in range(3):
         np.add.at(vectors, faces[touched, k], third)
     return np.asarray(vectors[point])
+
+
+def _ways_apart(bodies: Bodies, points: Floats, found: Inside, lost: Bools, a: Ints, b: Ints) -> Floats:
+    """From the middles of bodies b to those of a, (k, 3), of pairs that are lost (k,); where one has no points, out of it, in the mean."""
+    sign, out = np.where(found.first, 1.0, -1.0)[:, None], np.zeros((len(a), 3))
+    np.add.at(out, found.pair, sign * found.normal)
+    both = lost & (bodies.surface[a] > 0) & (bodies.surface[b] > 0)
+    out[both] = _middles(bodies, points, a[both]) - _middles(bodies, points, b[both])
+    return out
 
 
 def _middles(bodies: Bodies, points: Floats, body: Ints) -> Floats:

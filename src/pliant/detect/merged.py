@@ -34,6 +34,7 @@ class Merged(NamedTuple):
     gap: Floats  # [m] (r,) along the normal; negative where they overlap
     area: Floats  # [m^2] (r,)
     tip: Floats  # (r,) share of the circle around it that a tip stands for, 0 of other rows
+    carried: Floats  # [m] (r,) how deep a tip is where the area around it carries all that the tip would
     at: Floats  # [m] (r, 3) in the middle between both sides
     start: Ints  # (r + 1,) of its points
     point: Ints
@@ -43,24 +44,22 @@ class Merged(NamedTuple):
         return len(self.gap)
 
 
-ROWS = Merged._fields[:9]  # one entry a row
+ROWS = Merged._fields[:10]  # one entry a row
 
 
-def merged(points: Floats, faces: Ints, found: Patches, anchor: Ints, alone: Bools, corner: Bools, tip: Bools) -> Merged:
+def merged(points: Floats, faces: Ints, found: Patches, anchor: Ints, alone: Bools, corner: Bools) -> Merged:
     """Rows of quadrature points; `alone` (r,): those that stay as they are; `corner` (r,): of these, those that are one where faces meet;
-    anchor (r,): the point of a master that is an exact shape; tip (r,): the last ones, which have no area but a share of a circle.
+    anchor (r,): the point of a master that is an exact shape.
     """
     count = len(found)
     out = Merged(
         slave=np.empty(count, np.int64), master=np.empty(count, np.int64), pair=np.empty(count, np.int64), weights=np.empty((count, 3)),
-        normal=np.empty((count, 3)), gap=np.empty(count), area=np.empty(count), tip=np.zeros(count), at=np.empty((count, 3)),
-        start=np.zeros(count + 1, np.int64), point=np.empty(12 * count, np.int64), share=np.empty(12 * count),
+        normal=np.empty((count, 3)), gap=np.empty(count), area=np.empty(count), tip=np.zeros(count), carried=np.zeros(count),
+        at=np.empty((count, 3)), start=np.zeros(count + 1, np.int64), point=np.empty(12 * count, np.int64), share=np.empty(12 * count),
     )  # fmt: skip
     room = np.full(len(points), -1, np.int64), np.empty(3 * count, np.int64), np.empty((3 * count, 3)), np.empty((2, count), np.int64)
     met = np.full(len(points) if corner.any() else 0, -1, np.int64), np.empty(count, np.int64)
     used = _merge(points, faces, *found, anchor, alone, corner, *room, *met, out)
-    many = int(np.count_nonzero(tip))  # they come last, each by itself
-    out.tip[used - many : used], out.area[used - many : used] = out.area[used - many : used], 0.0
     rows, last = {name: getattr(out, name)[:used] for name in ROWS}, out.start[used]
     return Merged(**rows, start=out.start[: used + 1], point=out.point[:last], share=out.share[:last])
 
@@ -210,15 +209,15 @@ def _three(  # type: ignore[no-untyped-def]
 
 @kernel
 def _merge(  # type: ignore[no-untyped-def]
-    points, faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, alone, corner, mark, listed, total, room, last,
-    before, out,
+    points, faces, slave, master, pair, weights, others, normal, gap, area, at, tip, carried, anchor, alone, corner, mark, listed, total,
+    room, last, before, out,
 ):  # fmt: skip
     """`last` (p,) and `before` (r,): rows at each corner, for those that meet there."""
     used = first = 0
     todo, list_ = room[0], room[1]
     while first < len(slave):
         end = first + 1
-        while end < len(slave) and slave[end] == slave[first] and pair[end] == pair[first] and not alone[first]:
+        while end < len(slave) and slave[end] == slave[first] and pair[end] == pair[first] and not (alone[first] or alone[end]):
             end += 1
         left = end - first
         for k in range(left):
@@ -253,6 +252,7 @@ def _merge(  # type: ignore[no-untyped-def]
                 if p == -2:
                     continue
                 _as_it_is(faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, q, out, used)
+                out.tip[used], out.carried[used] = tip[q], carried[q]
                 if p >= 0:
                     before[used], last[p] = last[p], used
                 used += 1

@@ -12,9 +12,6 @@ taken under the same projection: the two points of a row lie on one line along n
 Rigid bodies give way nowhere, so what counts of a polygon is where its gap is least: at a corner. Between two of them its rows are its
 corners. With rows inside, as deep as a strip at an edge is in the mean, every step would end half as deep in it as it was looked at. The
 shares of the corners in A are those of `corner_shares`: they hold the centroid, and a corner that rounding adds or drops changes nothing.
-
-Against an exact shape the slave's triangle is cut into sixteen, on each of which the signed distance is taken as linear; moments are
-gathered over the whole triangle, and gap and normal of a row are those of the exact distance.
 """
 
 from __future__ import annotations
@@ -24,23 +21,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.base import Floats, Ints
+from pliant.base import Bools, Floats, Ints
 from pliant.detect.penetration import ACROSS
-from pliant.detect.shapes import BALL, CYLINDER, PLANE, signed_distance
-from pliant.geometry.quaternions import load4, rotate, rotate_back
-from pliant.geometry.triangle import closest_on_triangle
-from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
+from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
 # cosine between one normal and the other turned round: triangles below FACING do not face each other, those above ACROSS do so with all
 # of their area, and in between it grows, so that a face that turns makes no jump. At crossed edges of boxes it is 0.5.
 FACING = 0.3
 CORNERS = 24  # room for the corners of a polygon: 3 of a triangle, one for each of 5 cuts, the rest for cutting off what is hidden
 ON_EDGE = 1e-9  # weight of a place on a triangle that is on its edge but for rounding
+CLIPPED = 6  # corners at most of two triangles
 MOST_CORNERS = 8  # of a polygon: 3 of a triangle, one more for each of 5 cuts
-PARTS = 4  # of an edge of a face on an exact shape, whose distance is taken as linear on each sixteenth of the face
 PIECES = 64  # room for the pieces that hidden parts leave of a polygon; beyond either a piece stays whole
 ROUNDING = 1e-12  # of the square of an edge: triangles that overlap by no more are neighbours
-SPOT = 1e-8  # of the radius of a ball: what only just touches it has an area too
 TINY = 1e-10  # of the slave's triangle: parts with less area are rounding
 
 
@@ -56,6 +49,8 @@ class Patches(NamedTuple):
     gap: Floats  # [m] (r,) along the normal; negative where they overlap
     area: Floats  # [m^2] (r,) a third of the polygon
     at: Floats  # [m] (r, 3) in the middle between both sides
+    tip: Floats  # (r,) share of the circle around it that a tip stands for, which has no area; 0 of other rows
+    carried: Floats  # [m] (r,) how deep a tip is where the area around it carries all that the tip would
 
     def __len__(self) -> int:  # type: ignore[override]
         return len(self.gap)
@@ -66,6 +61,7 @@ def empty(count: int) -> Patches:
     return Patches(
         slave=np.empty(count, np.int64), master=np.empty(count, np.int64), pair=np.empty(count, np.int64), weights=np.empty((count, 3)),
         others=np.empty((count, 3)), normal=np.empty((count, 3)), gap=np.empty(count), area=np.empty(count), at=np.empty((count, 3)),
+        tip=np.zeros(count), carried=np.zeros(count),
     )  # fmt: skip
 
 
@@ -87,20 +83,45 @@ def joined(parts: list[Patches]) -> Patches:
     return Patches(*(np.concatenate([getattr(p, name) for p in parts]) for name in Patches._fields))
 
 
+class Rims(NamedTuple):
+    """Sharp edges of the skin."""
+
+    node: Bools  # (p,) points on one
+    edge: Bools  # (f, 3) whether the edge across from each corner of a face is one
+    face: Bools  # (f,) faces with a corner on one
+
+
+NO_RIMS = Rims(np.zeros(0, np.bool_), np.zeros((0, 3), np.bool_), np.zeros(0, np.bool_))
+
+
 def facing(
-    points: Floats, faces: Ints, slave: Ints, master: Ints, pair: Ints, deep: Floats, high: Floats, sharp: np.ndarray
+    points: Floats, faces: Ints, slave: Ints, master: Ints, pair: Ints, deep: Floats, high: Floats, sharp: Bools
 ) -> Patches:
     """Patches of candidate pairs of triangles (c,): what they share at gaps from -deep to high [m], (c,) each; `sharp`: rows at corners.
 
     Where two triangles of a master lie behind each other, seen along the slave's normal, each point of the slave belongs to the nearer one.
+    """
+    return facing_with_tips(points, faces, slave, master, pair, deep, high, sharp, np.zeros(len(slave), np.bool_), NO_RIMS)[0]
+
+
+def facing_with_tips(
+    points: Floats, faces: Ints, slave: Ints, master: Ints, pair: Ints, deep: Floats, high: Floats, sharp: Bools, poked: Bools, rims: Rims
+) -> tuple[Patches, Ints]:
+    """`facing`, and behind its rows the tips (theory/patch 3.9) of candidates that are `poked` (c,); for each row one of its polygon that
+    is no tip, by which it can be told whether the polygon counts: beside a tip the side of the body that pokes is near, whatever is deep.
     """
     order = np.lexsort((master, slave, pair))
     slave, master, pair = slave[order], master[order], pair[order]
     begins = np.diff(slave, prepend=-1) != 0
     begins[1:] |= np.diff(pair) != 0
     start = np.append(np.flatnonzero(begins), len(slave))
+    poked = poked[order]
+    poked[poked] = rims.face[slave[poked]] | rims.face[master[poked]]
     out = empty(6 * int((~sharp).sum()) + 2 * MOST_CORNERS * int(sharp.sum()))
-    return first(out, _facing(points, faces, start, slave, master, pair, deep[order], high[order], sharp[order], out))
+    pokes, of = empty(CLIPPED * int(poked.sum())), np.empty(CLIPPED * int(poked.sum()), np.int64)
+    used, many = _facing(points, faces, start, slave, master, pair, deep[order], high[order], sharp[order], poked, rims, out, pokes, of)
+    rows = np.arange(used)
+    return (joined([first(out, used), first(pokes, many)]), np.append(rows, of[:many])) if many else (first(out, used), rows)
 
 
 @inline
@@ -190,6 +211,37 @@ def corner_shares(poly, count, shares):  # type: ignore[no-untyped-def]
 
 
 COS, SIN = (1.0, -0.5, -0.5), (0.0, math.sqrt(0.75), -math.sqrt(0.75))  # of 0, 120 and 240 degrees
+
+
+@inline
+def angle_at(poly, count, k, near):  # type: ignore[no-untyped-def]
+    """Between the two sides at corner k [rad], to the next corners that are not at the same place but for rounding, near [m^2]; 0 where the
+    corner before is at the same place.
+    """
+    a0 = a1 = b0 = b1 = 0.0
+    i = j = k
+    while a0 * a0 + a1 * a1 <= near:
+        i = i - 1 if i > 0 else count - 1
+        if i == k:
+            return 0.0
+        a0, a1 = poly[i, 0] - poly[k, 0], poly[i, 1] - poly[k, 1]
+        if a0 * a0 + a1 * a1 <= near and i == (k - 1 if k > 0 else count - 1):
+            return 0.0
+    while b0 * b0 + b1 * b1 <= near:
+        j = j + 1 if j + 1 < count else 0
+        b0, b1 = poly[j, 0] - poly[k, 0], poly[j, 1] - poly[k, 1]
+    return abs(math.atan2(a0 * b1 - a1 * b0, a0 * b0 + a1 * b1))
+
+
+@inline
+def on_sharp_edge(faces, rims, face, weights, r):  # type: ignore[no-untyped-def]
+    """Whether the place of row r on a face is on a sharp edge."""
+    f, out = face[r], False
+    for k in range(3):
+        if weights[r, k] > 1.0 - ON_EDGE:
+            return rims.node[faces[f, k]]
+        out = out or (rims.edge[f, k] and weights[r, k] < ON_EDGE)
+    return out
 
 
 @inline
@@ -283,15 +335,35 @@ def seen(poly, count, below, i, size, q, gap, deep, stack, held, spare):  # type
     return out
 
 
+@inline
+def _put(out, r, faces_, frame, corners, place, gap, area):  # type: ignore[no-untyped-def]
+    """Row r, at a place (u, v) of the slave's plane; corners: second and third of the slave there, first of the master and the ways to its
+    second and third.
+    """
+    (o, n, t1, t2), (u, v) = frame, place
+    ux, uy, vx, vy, x0, y0, a0, a1, c0, c1 = corners
+    out.slave[r], out.master[r], out.pair[r] = faces_
+    inverse = 1.0 / (ux * vy - uy * vx)
+    w1, w2 = (u * vy - v * vx) * inverse, (ux * v - uy * u) * inverse
+    out.weights[r, 0], out.weights[r, 1], out.weights[r, 2] = 1.0 - w1 - w2, w1, w2
+    x, y, inverse = u - x0, v - y0, 1.0 / (a0 * c1 - a1 * c0)
+    m1, m2 = (x * c1 - y * c0) * inverse, (a0 * y - a1 * x) * inverse
+    out.others[r, 0], out.others[r, 1], out.others[r, 2] = 1.0 - m1 - m2, m1, m2
+    store(out.normal, r, n)
+    store(out.at, r, axpy(u, t1, axpy(v, t2, axpy(0.5 * gap, n, o))))
+    out.gap[r], out.area[r] = gap, area
+
+
 @kernel
-def _facing(points, faces, start, slave, master, pair, deep, high, sharp, out):  # type: ignore[no-untyped-def]
-    used = 0
+def _facing(points, faces, start, slave, master, pair, deep, high, sharp, poked, rims, out, pokes, of):  # type: ignore[no-untyped-def]
+    used = many_tips = 0
     most = 1
     for k in range(len(start) - 1):
         most = max(most, start[k + 1] - start[k])
     poly, spare = np.empty((CORNERS, 2)), np.empty((CORNERS, 2))
     stack, held, last = np.empty((PIECES, CORNERS, 2)), np.zeros(PIECES, np.int64), np.empty((CORNERS, 2))
     q, h, gap, who = np.empty((most, 3, 2)), np.empty(3), np.empty((most, 3)), np.empty(most, np.int64)
+    place = np.empty(most, np.int64)  # among all
     part, shares = np.empty(most), np.empty(CORNERS)  # of the area: what counts, what corners have
     for group in range(len(start) - 1):
         c = start[group]
@@ -321,6 +393,7 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, out): 
             gap[size, 1] = ((h[1] - h[0]) * c1 - (h[2] - h[0]) * a1) / det
             gap[size, 2] = ((h[2] - h[0]) * a0 - (h[1] - h[0]) * c0) / det
             gap[size, 0] = h[0] - gap[size, 1] * x - gap[size, 2] * y
+            place[size] = c
             who[size], part[size] = m, min(1.0, (cosine - FACING) / (ACROSS - FACING))
             size += 1
         layered = False
@@ -341,8 +414,19 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, out): 
             g0, gu, gv = gap[i, 0], gap[i, 1], gap[i, 2]
             m = who[i]
             x0, y0 = q[i, 0, 0], q[i, 0, 1]
-            a0, a1, c0, c1 = q[i, 1, 0] - x0, q[i, 1, 1] - y0, q[i, 2, 0] - x0, q[i, 2, 1] - y0
-            det = a0 * c1 - a1 * c0
+            shape = (ux, uy, vx, vy, x0, y0, q[i, 1, 0] - x0, q[i, 1, 1] - y0, q[i, 2, 0] - x0, q[i, 2, 1] - y0)
+            names, frame, tips, rows = (s, m, pair[start[group]]), (o, n, t1, t2), many_tips, used
+            for k in range(min(count, CLIPPED) if poked[place[i]] else 0):
+                u, v = poly[k, 0], poly[k, 1]
+                g, share = g0 + gu * u + gv * v, angle_at(poly, count, k, ROUNDING * twice) / (2.0 * math.pi)
+                if share == 0.0 or g < -depth or g > far:
+                    continue
+                _put(pokes, many_tips, names, frame, shape, (u, v), g, 0.0)
+                if on_sharp_edge(faces, rims, pokes.slave, pokes.weights, many_tips) or on_sharp_edge(
+                    faces, rims, pokes.master, pokes.others, many_tips
+                ):
+                    pokes.tip[many_tips] = part[i] * share
+                    many_tips += 1
             for side in range(2):  # what overlaps, then what is nearly touching
                 if side == 0:
                     some = cut(poly, count, g0 + depth, gu, gv, spare)
@@ -360,7 +444,6 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, out): 
                     if area <= TINY * 0.5 * twice:
                         continue
                 cu, cv, l00, l10, l11 = quadrature(area, mu, mv, muu, muv, mvv)
-                inverse = 1.0 / (ux * vy - uy * vx)
                 many = 3
                 corners = sharp[start[group]] and not layered
                 if corners:
@@ -374,29 +457,23 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, out): 
                         u, v = stack[0, k, 0], stack[0, k, 1]
                     else:
                         u, v = cu + l00 * COS[k], cv + l10 * COS[k] + l11 * SIN[k]
-                    out.slave[used], out.master[used], out.pair[used] = s, m, pair[start[group]]
-                    w1, w2 = (u * vy - v * vx) * inverse, (ux * v - uy * u) * inverse
-                    out.weights[used, 0], out.weights[used, 1], out.weights[used, 2] = 1.0 - w1 - w2, w1, w2
-                    x, y = u - x0, v - y0
-                    m1, m2 = (x * c1 - y * c0) / det, (a0 * y - a1 * x) / det
-                    out.others[used, 0], out.others[used, 1], out.others[used, 2] = 1.0 - m1 - m2, m1, m2
-                    store(out.normal, used, n)
-                    g = g0 + gu * u + gv * v
-                    store(out.at, used, axpy(u, t1, axpy(v, t2, axpy(0.5 * g, n, o))))
-                    if corners and min(w1, w2, 1.0 - w1 - w2) < ON_EDGE:
-                        g /= math.sqrt(1.0 + gu * gu + gv * gv)  # the slave's own edge meets the master's face along the face's normal
-                    out.gap[used], out.area[used] = g, part[i] * area * share
+                    _put(out, used, names, frame, shape, (u, v), g0 + gu * u + gv * v, part[i] * area * share)
+                    if corners and min(out.weights[used, 0], out.weights[used, 1], out.weights[used, 2]) < ON_EDGE:
+                        out.gap[used] /= math.sqrt(1.0 + gu * gu + gv * gv)  # the slave's own edge meets the master's face along its normal
                     used += 1
-    return used
+            if used == rows:
+                many_tips = tips
+            of[tips:many_tips] = rows
+    return used, many_tips
 
 
 def sides(points: Floats, faces: Ints, found: Patches, some: np.ndarray, count: int) -> tuple[Floats, Floats]:
     """(|sum A n| / sum A, covered share of the faces that touch) of both sides of each pair of bodies, (2, count), slaves first.
 
-    some (r,) bool: the rows that count; those of a pair come one after the other.
+    some (r,) bool: the rows that count; those of a pair come one after the other. Tips have no area.
     """
     sums, mark = np.zeros((2, count, 5)), np.full((2, len(faces)), -1, np.int64)
-    _sides(points, faces, found.slave, found.master, found.pair, found.area, some, sums, mark)
+    _sides(points, faces, found.slave, found.master, found.pair, found.area, some & (found.tip == 0.0), sums, mark)
     area = np.maximum(sums[:, :, 3], 1e-300)
     return np.linalg.norm(sums[:, :, :3], axis=2) / area, area / np.maximum(sums[:, :, 4], 1e-300)
 
@@ -418,187 +495,3 @@ def _sides(points, faces, slave, master, pair, area, some, sums, mark):  # type:
             if mark[side, face] != k:
                 mark[side, face] = k
                 sums[side, k, 4] += 0.5 * whole
-
-
-class Shape(NamedTuple):
-    """An exact shape for each pair of bodies."""
-
-    kind: Ints  # (k,) model.ANALYTIC
-    parameters: Floats  # (k, 3) [m]
-    position: Floats  # (k, 3) [m]
-    rotation: Floats  # (k, 4)
-
-
-def on_shapes(
-    points: Floats, faces: Ints, start: Ints, end: Ints, pair: Ints, shape: Shape, high: Floats, rigid: np.ndarray, split: int = PARTS
-) -> Patches:
-    """Patches of the faces start : end of slaves on exact shapes, (k,) each; `rigid`: rows at corners on planes, in one point on balls.
-
-    split: parts of an edge.
-    """
-    kind, parameters, position, rotation = shape
-    most = np.where(rigid & (kind == PLANE), 9, 6)  # a triangle has up to four corners behind one cut, five between two
-    out = empty(int((most * (end - start)).sum()))
-    return first(out, _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, rigid, split, out))
-
-
-@inline
-def shape_distance(kind, parameters, position, q, c, x):  # type: ignore[no-untyped-def]
-    """(signed distance, unit normal in its own frame) of the exact shape c at x."""
-    local = rotate_back(q, sub(x, load(position, c)))
-    return signed_distance(kind[c], parameters[c, 0], parameters[c, 1], parameters[c, 2], local)
-
-
-@inline
-def _other_way(parameters, position, q, c, x):  # type: ignore[no-untyped-def]
-    """(signed distance, normal in its own frame) of x in cylinder c to the farther one of its side and the nearer end."""
-    p = rotate_back(q, sub(x, load(position, c)))
-    radial = math.sqrt(p[0] * p[0] + p[1] * p[1])
-    side, end = radial - parameters[c, 0], abs(p[2]) - parameters[c, 1]
-    if side >= end or radial == 0.0:
-        return end, (0.0, 0.0, math.copysign(1.0, p[2]))
-    return side, (p[0] / radial, p[1] / radial, 0.0)
-
-
-@kernel
-def _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, rigid, split, out):  # type: ignore[no-untyped-def]
-    used = 0
-    room, g = np.empty((3, CORNERS, 2)), np.empty((split + 1, split + 1))
-    for c in range(len(start)):
-        up, middle = rotate(load4(rotation, c), (0.0, 0.0, 1.0)), load(position, c)
-        for s in range(start[c], end[c]):
-            if kind[c] == PLANE and _above(points, faces, s, middle, up, high[c]):
-                continue
-            if rigid[c] and kind[c] == BALL:
-                used = _on_ball(points, faces, s, pair[c], load(position, c), parameters[c, 0], high[c], out, used)
-                continue
-            sharp = rigid[c] and kind[c] == PLANE
-            used = _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, high, sharp, split, room, g, out, used)
-    return used
-
-
-@inline
-def _above(points, faces, s, middle, up, high):  # type: ignore[no-untyped-def]
-    """Whether a face is all farther than `high` above a plane."""
-    a, b, c = sub(load(points, faces[s, 0]), middle), sub(load(points, faces[s, 1]), middle), sub(load(points, faces[s, 2]), middle)
-    return min(dot(a, up), dot(b, up), dot(c, up)) > high
-
-
-@kernel
-def _on_ball(points, faces, s, pair, centre, radius, high, out, used):  # type: ignore[no-untyped-def]
-    """The row of a face of a rigid body on a rigid ball, at the place nearest to its centre: both give way nowhere, and touch there.
-
-    Its area is what the ball has of a plane at that depth, so that where two faces meet no edge is felt.
-    """
-    a, b, c = load(points, faces[s, 0]), load(points, faces[s, 1]), load(points, faces[s, 2])
-    w = closest_on_triangle(centre, a, b, c)
-    x = axpy(w[0], a, axpy(w[1], b, scale(w[2], c)))
-    away, n = sub(centre, x), cross(sub(b, a), sub(c, a))
-    distance, twice = norm(away), norm(n)
-    gap = distance - radius
-    if gap > high or distance == 0.0 or twice == 0.0:
-        return used
-    cosine = dot(away, n) / (distance * twice)
-    if cosine <= FACING:
-        return used
-    tall = max(-gap if gap < 0.0 else high - gap, SPOT * radius)  # without overlap what lies below `high`
-    out.slave[used], out.master[used], out.pair[used] = s, -1, pair
-    out.weights[used, 0], out.weights[used, 1], out.weights[used, 2] = w
-    out.others[used, 0], out.others[used, 1], out.others[used, 2] = 1.0, 0.0, 0.0
-    store(out.normal, used, scale(1.0 / distance, away))
-    out.gap[used], out.area[used] = gap, min(1.0, (cosine - FACING) / (ACROSS - FACING)) * 2.0 * math.pi * radius * tall
-    store(out.at, used, axpy(0.5 * gap / distance, away, x))
-    return used + 1
-
-
-@kernel
-def _on_shape(  # type: ignore[no-untyped-def]
-    points, faces, s, c, pair, kind, parameters, position, rotation, high, sharp, split, room, g, out, used
-):
-    """Rows of one face on one shape, from place `used`; returns the place behind them. `room` and `g`: scratch."""
-    o, n, t1, t2, twice = frame_of(points, faces, s)
-    if twice == 0.0:
-        return used
-    q = load4(rotation, c)
-    x1, x2 = sub(load(points, faces[s, 1]), o), sub(load(points, faces[s, 2]), o)
-    middle = axpy(1.0 / 3.0, add(x1, x2), o)
-    d, _ = shape_distance(kind, parameters, position, q, c, middle)
-    if d > high[c] + max(norm(sub(middle, o)), norm(sub(axpy(1.0, x1, o), middle)), norm(sub(axpy(1.0, x2, o), middle))):
-        return used  # a distance changes no faster than the place
-    parts = 1 if kind[c] == PLANE else split  # the distance to a plane is linear
-    poly, piece, spare, shares = room[0], room[1], room[2], np.empty(CORNERS)
-    least = np.inf
-    for i in range(parts + 1):
-        for j in range(parts + 1 - i):
-            x = axpy(i / parts, x1, axpy(j / parts, x2, o))
-            d, _ = shape_distance(kind, parameters, position, q, c, x)
-            g[i, j] = d
-            least = min(least, d)
-    if least > high[c]:
-        return used
-    ux, vx, vy = dot(x1, t1), dot(x2, t1), dot(x2, t2)
-    below, near = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    g0 = gu = gv = 0.0
-    for i in range(parts):
-        for j in range(parts - i):
-            for half in range(2 if i + j + 2 <= parts else 1):
-                if half == 0:
-                    ia, ja, ib, jb, ic, jc = i, j, i + 1, j, i, j + 1
-                else:
-                    ia, ja, ib, jb, ic, jc = i + 1, j + 1, i, j + 1, i + 1, j
-                ga, gb, gc = g[ia, ja], g[ib, jb], g[ic, jc]
-                if min(ga, gb, gc) > high[c]:
-                    continue
-                ax, ay = (ia * ux + ja * vx) / parts, ja * vy / parts
-                bx, by = (ib * ux + jb * vx) / parts, jb * vy / parts
-                cx, cy = (ic * ux + jc * vx) / parts, jc * vy / parts
-                poly[0, 0], poly[0, 1], poly[1, 0], poly[1, 1], poly[2, 0], poly[2, 1] = ax, ay, bx, by, cx, cy
-                det = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay)
-                gu = ((gb - ga) * (cy - ay) - (gc - ga) * (by - ay)) / det
-                gv = ((gc - ga) * (bx - ax) - (gb - ga) * (cx - ax)) / det
-                g0 = ga - gu * ax - gv * ay
-                under = moments(piece, cut(poly, 3, -g0, -gu, -gv, piece))
-                count = cut(poly, 3, g0, gu, gv, piece)
-                count = cut(piece, count, high[c] - g0, -gu, -gv, spare) if opens(piece, count, g0, gu, gv) else 0
-                over = moments(spare, count)
-                below, near = plus6(below, under), plus6(near, over)
-    for side in range(2):
-        area, mu, mv, muu, muv, mvv = below if side == 0 else near
-        if area <= TINY * 0.5 * twice:
-            continue
-        cu, cv, l00, l10, l11 = quadrature(area, mu, mv, muu, muv, mvv)
-        many = 3
-        if sharp and side == 0:
-            many = min(cut(poly, 3, -g0, -gu, -gv, piece), 4)
-        elif sharp:
-            many = min(cut(spare, cut(poly, 3, g0, gu, gv, spare), high[c] - g0, -gu, -gv, piece), 5)
-        if sharp:
-            corner_shares(piece, many, shares)
-        for k in range(many):
-            share = shares[k] if sharp else 1.0 / many
-            if share <= TINY:
-                continue
-            if sharp:
-                u, v = piece[k, 0], piece[k, 1]
-            else:
-                u, v = cu + l00 * COS[k], cv + l10 * COS[k] + l11 * SIN[k]
-            x = axpy(u, t1, axpy(v, t2, o))
-            d, m = shape_distance(kind, parameters, position, q, c, x)
-            m = rotate(q, m)
-            cosine = -dot(m, n)
-            if cosine <= FACING and kind[c] == CYLINDER and d < 0.0:  # near its rim the other of side and end may be what faces
-                d, m = _other_way(parameters, position, q, c, x)
-                m = rotate(q, m)
-                cosine = -dot(m, n)
-            if cosine <= FACING:
-                continue
-            w2 = v / vy
-            w1 = (u - w2 * vx) / ux
-            out.slave[used], out.master[used], out.pair[used] = s, -1, pair[c]
-            out.weights[used, 0], out.weights[used, 1], out.weights[used, 2] = 1.0 - w1 - w2, w1, w2
-            out.others[used, 0], out.others[used, 1], out.others[used, 2] = 1.0, 0.0, 0.0
-            store(out.normal, used, scale(-1.0, m))
-            out.gap[used], out.area[used] = d, min(1.0, (cosine - FACING) / (ACROSS - FACING)) * area * share
-            store(out.at, used, axpy(-0.5 * d, m, x))
-            used += 1
-    return used

@@ -205,9 +205,9 @@ class _Solved:
         if before is not None:
             load = before.loads(own, load)
         late, gap = _late(motion, pairs, rows, found, place), np.empty(len(rows))
-        normal, across, span, slack = kappa
-        late += slack
-        given = (span, far, held, motion.slide(rows), slips, load, late, depth_before(motion, pairs, rows, found, place) - slack)
+        normal, across, span = kappa
+        late += found.carried
+        given = (span, far, held, motion.slide(rows), slips, load, late, depth_before(motion, pairs, rows, found, place) - found.carried)
         of_pairs = (normal, across, *motion.pairs.friction(pairs.slave, pairs.master))
         set_rows(order, found.pair, rows.normal, rows.at, found.gap, *given, *of_pairs, gap, contact.row)
         lively = np.zeros(len(rows), np.bool_)
@@ -349,7 +349,7 @@ def _number(pair, slave, master, weights, gap, tip, body, corners, faces, bodies
         for k in range(2, -1, -1):
             if weights[r, k] > 1.0 - ON_EDGE:
                 place = k
-        out[r] = number * ROOM + place + (ROOM // 2 if gap[r] > 0.0 else 0)
+        out[r] = number * ROOM + place + (ROOM // 2 if gap[r] > 0.0 and tip[r] == 0.0 else 0)
 
 
 def _recalled(memory: Memory, own: Ints, key: Ints) -> tuple[Floats, Floats, Floats]:

@@ -21,8 +21,8 @@ from pliant.contact.contacts import Contacts, Support
 from pliant.contact.patch.surface import Pairs
 from pliant.detect import bent
 from pliant.detect.merged import Merged
-from pliant.detect.patches import Shape
 from pliant.detect.penetration import ACROSS
+from pliant.detect.shape_patches import Shape
 from pliant.detect.shapes import PLANE
 from pliant.geometry.components import labels
 from pliant.geometry.normals import face_crosses

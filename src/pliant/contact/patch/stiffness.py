@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.patch.surface import LAYER, STRAINED, Pairs, Surfaces, springy
+from pliant.contact.patch.surface import LAYER, Pairs, Surfaces, springy
 from pliant.detect.merged import Merged
 from pliant.kernels import inline, kernel
 from pliant.world.motion import Motion
@@ -17,24 +17,24 @@ SLIVER = 1e-9  # of the surface of the slave: rounding, no area to divide by
 RIGID = 2000.0  # k dt^2 / m of rigid bodies on each other: they rest g dt^2 / 2000 deep
 
 
-def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -> tuple[Floats, Floats, Floats, Floats]:
+def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -> tuple[Floats, Floats, Floats]:
     """Stiffness of contact per area of each pair [Pa/m], along the normal and across it, (k,) each; the area that the stiffness of each
-    row stands for [m^2], and how deep it is before it is pressed [m], (r,) each.
+    row stands for [m^2], (r,).
 
     Two soft bodies give way like a layer of 1 / LAYER of an element each. Elements of width h yield to a force on a corner by some
-    F / (E h), however small the area it acts on; so a pair that shares less than h^2 is as stiff as if it were that much, and so is a tip
-    beyond the depth at which its layer is strained by STRAINED. Rigid bodies have the stiffness at which the lighter one would sink
+    F / (E h), however small the area it acts on; so a pair that shares less than h^2 is as stiff as if it were that much, and so is a tip,
+    with what the area around it leaves of that. Rigid bodies have the stiffness at which the lighter one would sink
     g dt^2 / RIGID deep under its own weight; springs, which have no modulus and give way themselves, g dt^2.
     """
     bodies, frames, nodes = motion.bodies, motion.frames, motion.nodes
     give, mass = np.zeros((2, len(bodies)))
     _of_bodies(surfaces.layer, bodies.modulus, bodies.frame, frames.body, frames.mass, frames.inverse, nodes.body, nodes.mass, give, mass)
-    (normal, across), (span, slack) = np.empty((2, len(pairs))), np.empty((2, len(found)))
+    (normal, across), span = np.empty((2, len(pairs))), np.empty(len(found))
     _of_pairs(
         give, mass, surfaces.layer, surfaces.area, pairs.slave, pairs.master, pairs.apart, found.pair, found.gap, found.area, found.tip,
-        springy(motion, pairs), motion.dt, normal, across, span, slack,
+        springy(motion, pairs), motion.dt, normal, across, span,
     )  # fmt: skip
-    return normal, across, span, slack
+    return normal, across, span
 
 
 @kernel
@@ -58,7 +58,7 @@ def _edge(give, layer, a, b):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _of_pairs(give, mass, layer, surface, slave, master, apart, pair, gap, area, tip, spring, dt, normal, across, span, slack):  # type: ignore[no-untyped-def]
+def _of_pairs(give, mass, layer, surface, slave, master, apart, pair, gap, area, tip, spring, dt, normal, across, span):  # type: ignore[no-untyped-def]
     closed, shared = np.zeros(len(slave)), np.zeros(len(slave))
     for r in range(len(pair)):
         shared[pair[r]] += area[r]
@@ -75,9 +75,8 @@ def _of_pairs(give, mass, layer, surface, slave, master, apart, pair, gap, area,
         normal[p] = max((1.0 if spring[p] else max(1.0, edge * edge / touched)) / total, apart[p] * hard if apart[p] > 0.0 else 0.0)
         across[p] = TANGENTIAL / total
     for r in range(len(pair)):
-        span[r], slack[r] = area[r], 0.0
+        span[r] = area[r]
         if tip[r] > 0.0:  # what comes apart is not to be thrown
             p, a, b = pair[r], slave[pair[r]], master[pair[r]]
             edge = _edge(give, layer, a, b)
             span[r] = tip[r] * (1.0 - apart[p]) * edge * edge / (normal[p] * (give[a] + give[b]))
-            slack[r] = STRAINED / LAYER * ((layer[a] if give[a] > 0.0 else 0.0) + (layer[b] if give[b] > 0.0 else 0.0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.base import Bools, Floats, Ints
 from pliant.contact.method import Memory
-from pliant.detect import deep_overlap, merged, patches, tips
+from pliant.detect import deep_overlap, merged, patches
 from pliant.detect.ball_patches import of_balls
 from pliant.detect.body_pairs import overlapping
 from pliant.detect.closest import face_neighbours
@@ -17,10 +17,12 @@ from pliant.detect.facing import entered, facing_faces, straight
 from pliant.detect.flats import flats
 from pliant.detect.keys import find as find_keys
 from pliant.detect.merged import Merged
-from pliant.detect.patches import Patches, Shape
+from pliant.detect.patches import Patches, Rims
 from pliant.detect.penetration import ACROSS, body_boxes
+from pliant.detect.shape_patches import Shape, on_shapes, tips_on_shapes
 from pliant.detect.shapes import KINDS, NO_SHAPE, distance_to
 from pliant.detect.thickness import Thickness
+from pliant.detect.tips import carried_by_area
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import TET_EDGES
 from pliant.geometry.normals import face_normals
@@ -29,7 +31,6 @@ from pliant.model import Rest
 from pliant.world.motion import Motion, Place, Rows
 
 LAYER = 40.0  # of E/h, the stiffness per area of a layer of elements: with 100 the impact of a soft ball peaks at 1.34 times its mean
-STRAINED = 0.05  # strain of that layer beyond which corners and edges that poke are held where they are deepest
 FLUSH = 1e-9  # of an edge: surfaces that are flush but for rounding touch
 FLATTER = 0.005  # of |sum A n| / sum A, and of what is covered: sides that differ by less, as two that are curved alike, are equal
 BLEND = 0.2  # of the same: over this a slave that becomes less flat than its master gives way to it; an edge of 90 degrees is 0.29 less
@@ -77,7 +78,7 @@ class Surfaces:
         edge = np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2).mean(axis=1)
         tets = np.bincount(skin.tet_body, minlength=count)
         self.layer = np.where(tets > 0, np.bincount(skin.tet_body, edge, count) / np.maximum(tets, 1), self.side)  # [m] (B,) of elements
-        self.rim = _at_rims(x, skin.faces)[self.flats.own]
+        self.rims = _rims(x, skin.faces, len(self.flats.faces))
         self.exact = (bodies.analytic >= 0) & ((bodies.analytic != KINDS["box"]) | (bodies.surface == 0))  # boxes with triangles are these
         self.rigid = bodies.frame >= 0
         self.folds = np.flatnonzero(~self.rigid & (bodies.surface > 0))  # bodies that may meet themselves
@@ -92,26 +93,23 @@ class Surfaces:
             self.tree.refit(points)
             self._fit = points
 
-    def strained(self, motion: Motion) -> Floats:
-        """How deep corners and edges may poke before tips hold them [m], (B,): 0 of what gives no way, inf of explicit bodies."""
-        soft = np.isfinite(motion.bodies.modulus) & ~self.rigid
-        out = np.where(soft, STRAINED * self.layer / LAYER, 0.0)
-        return out
-
     def before(self, points: Floats) -> Tree:
         """The tree for where the points are at the start of a step."""
         self._before.refit(points)
         return self._before
 
 
-def _at_rims(x: Floats, faces: Ints) -> np.ndarray:
-    """Faces with a corner on a sharp edge, (f,) bool: one at which faces turn by more than what still faces the same surface in full."""
+def _rims(x: Floats, faces: Ints, count: int) -> Rims:
+    """Sharp edges: those at which faces turn by more than what still faces the same surface in full. Faces from the last of the skin to
+    count are those of rigid bodies in few triangles, which have no tips.
+    """
     normal, neighbour = face_normals(x, faces), face_neighbours(faces)
-    sharp = (neighbour < 0) | (np.einsum("fi,fki->fk", normal, normal[neighbour]) < ACROSS)
-    mark = np.zeros(len(x), np.bool_)
+    node, edge, face = np.zeros(len(x), np.bool_), np.zeros((count, 3), np.bool_), np.zeros(count, np.bool_)
+    edge[: len(faces)] = (neighbour < 0) | (np.einsum("fi,fki->fk", normal, normal[neighbour]) < ACROSS)
     for k in range(3):  # the edge across from corner k
-        mark[faces[sharp[:, k]][:, [(k + 1) % 3, (k + 2) % 3]]] = True
-    return np.asarray(mark[faces].any(axis=1))
+        node[faces[edge[: len(faces), k]][:, [(k + 1) % 3, (k + 2) % 3]]] = True
+    face[: len(faces)] = node[faces].any(axis=1)
+    return Rims(node, edge, face)
 
 
 def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory) -> Pairs:
@@ -362,7 +360,7 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: B
     """The common surface of some of the pairs, (k,), with the bodies at `place`; the first time also decides which are the slaves."""
     surfaces.fit(place.points)
     exact = surfaces.exact[pairs.master]
-    on_meshes, on_shapes, parts = np.flatnonzero(some & ~exact), np.flatnonzero(some & exact), []
+    on_meshes, on_shapes_, parts = np.flatnonzero(some & ~exact), np.flatnonzero(some & exact), []
     if len(on_meshes):
         parts = [_on_meshes(motion, surfaces, pairs, on_meshes, place.points)]
         flat, covered = _sides(surfaces, pairs, parts[0], place.points)
@@ -373,24 +371,21 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: B
             parts = [patches.select(parts[0], stays), _on_meshes(motion, surfaces, pairs, turned, place.points)]
             flat, _ = _sides(surfaces, pairs, patches.joined(parts), place.points)
         pairs.lean[on_meshes] = (flat[1] - flat[0])[on_meshes]
-    pairs.open[some], pairs.lean[on_shapes] = False, 0.0
-    if len(on_shapes):
-        parts.append(_on_shapes(motion, pairs, on_shapes, place))
-    found = patches.joined(parts)
-    pokes = _tips(motion, surfaces, pairs, found, place)
-    rigid = both_rigid(motion, pairs.slave, pairs.master)[found.pair]
-    alone = (found.master < 0) | rigid
+    pairs.open[some], pairs.lean[on_shapes_] = False, 0.0
+    if len(on_shapes_):
+        parts.append(_on_shapes(motion, surfaces, pairs, on_shapes_, place))
+    found, points = patches.joined(parts), patches.empty(0)
+    found.carried[:] = carried_by_area(place.points, surfaces.flats.faces, motion.skin.faces, surfaces.rims, found, len(pairs))
     if (some & (pairs.points > 0.0)).any():
-        found.area[:] *= 1.0 - pairs.points[found.pair]
-        counts = found.area > 0.0
-        parts = [patches.select(found, counts), _in_bodies(motion, surfaces, pairs, place, some)]
-        none = np.zeros(len(parts[1]), np.bool_)
-        alone, rigid, found = np.append(alone[counts], ~none), np.append(rigid[counts], none), patches.joined(parts)
-    tip = np.repeat((False, True), (len(found), len(pokes)))
-    if len(pokes):
-        alone, rigid, found = np.append(alone, tip[len(found) :]), np.append(rigid, ~tip[len(found) :]), patches.joined([found, pokes])
+        found = _with_share(found, 1.0 - pairs.points[found.pair])
+        points = _in_bodies(motion, surfaces, pairs, place, some)
+    rigid = both_rigid(motion, pairs.slave, pairs.master)[found.pair]
+    alone = (found.master < 0) | (found.tip > 0.0) | rigid
+    if len(points):
+        one = np.ones(len(points), np.bool_)
+        alone, rigid, found = np.append(alone, one), np.append(rigid, ~one), patches.joined([found, points])
     anchor = motion.bodies.anchor[pairs.master[found.pair]]
-    out = merged.merged(place.points, surfaces.flats.faces, found, anchor, alone, rigid, tip)
+    out = merged.merged(place.points, surfaces.flats.faces, found, anchor, alone, rigid)
     out.master[:] = np.where(out.master >= 0, surfaces.flats.own[out.master], -1)
     return out
 
@@ -433,7 +428,7 @@ def _sides(surfaces: Surfaces, pairs: Pairs, found: Patches, there: Floats) -> t
 
     Of pairs that are still to be decided and touch nowhere: over all that was found.
     """
-    closed = found.gap <= 0.0
+    closed = (found.gap <= 0.0) & (found.tip == 0.0)
     some = closed | (pairs.open & (np.bincount(found.pair, closed, len(pairs)) == 0))[found.pair]
     return patches.sides(there, surfaces.flats.faces, found, some & pairs.main[found.pair], len(pairs))
 
@@ -449,7 +444,7 @@ def _turned(pairs: Pairs, flat: Floats, covered: Floats) -> Ints:
     return np.flatnonzero(pairs.open & (flatter | (same & (covered[1] > covered[0] + FLATTER))))
 
 
-def _on_shapes(motion: Motion, pairs: Pairs, which: Ints, place: Place) -> Patches:
+def _on_shapes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, place: Place) -> Patches:
     """Triangles on exact shapes, and exact balls on them."""
     bodies, parts = motion.bodies, []
     balls = bodies.ball_radius[pairs.slave[which]] > 0.0
@@ -463,7 +458,9 @@ def _on_shapes(motion: Motion, pairs: Pairs, which: Ints, place: Place) -> Patch
         if ball:
             parts.append(of_balls(place.position[bodies.frame[slave]], bodies.ball_radius[slave], start, pair, shape, high))
         else:
-            parts.append(patches.on_shapes(place.points, motion.skin.faces, start, end, pair, shape, high, bodies.frame[slave] >= 0))
+            found = on_shapes(place.points, motion.skin.faces, start, end, pair, shape, high, bodies.frame[slave] >= 0)
+            each, held = _shape(motion, place, pairs.master[found.pair]), _held(motion, surfaces, pairs)[found.pair]
+            parts += [found, tips_on_shapes(place.points, motion.skin.faces, found, surfaces.rims, each, held)]
     return patches.joined(parts)
 
 
@@ -472,24 +469,23 @@ def _on_meshes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, th
     rigid = both_rigid(motion, pairs.slave, pairs.master)
     few = np.where(rigid, surfaces.flats.few[pairs.master], pairs.master)
     pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], few[which], deep, high)
-    found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair], rigid[which[pair]])
-    return _that_count(motion, surfaces, pairs, found, there)
+    pair, own = which[pair], pair
+    poked = _held(motion, surfaces, pairs)[pair]
+    found, like = patches.facing_with_tips(
+        there, faces, slave, master, pair, deep[own], high[own], rigid[pair], poked, surfaces.rims
+    )  # fmt: skip
+    return _that_count(motion, surfaces, pairs, found, like, there)
 
 
-def _tips(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, place: Place) -> Patches:
-    """Corners of the common surface that are deeper than its layer may be strained, of soft bodies that are held there."""
-    strained, faces, rim = surfaces.strained(motion), surfaces.flats.faces, surfaces.rim
-    depth = strained[pairs.slave] + strained[pairs.master]
-    lively = springy(motion, pairs)  # what keeps energy needs all of its rows, before they press and after
-    held = (depth > 0.0) & (lively | ~explicit_pairs(motion, pairs))
-    some = ((found.gap < 0.0) | lively[found.pair]) & held[found.pair]
-    if not some.any():
-        return patches.empty(0)
-    on, meshes = patches.select(found, some & (found.master < 0)), patches.select(found, some & (found.master >= 0))
-    out = tips.on_meshes(place.points, faces, meshes, rim, depth[meshes.pair], pairs.deep[meshes.pair])
-    shape, depth = _shape(motion, place, pairs.master[on.pair]), np.where(lively, -np.inf, depth)
-    others = tips.on_shapes(place.points, faces, on, rim, depth[on.pair], shape)
-    return patches.joined([_that_count(motion, surfaces, pairs, out, place.points), others])
+def _soft(motion: Motion, surfaces: Surfaces) -> Bools:
+    """Bodies that give way by their modulus, (B,)."""
+    return np.isfinite(motion.bodies.modulus) & ~surfaces.rigid
+
+
+def _held(motion: Motion, surfaces: Surfaces, pairs: Pairs) -> Bools:
+    """Pairs that tips hold, (k,): of soft bodies; explicit ones on exact shapes only (theory/patch 4.6)."""
+    soft = _soft(motion, surfaces)
+    return (soft[pairs.slave] | soft[pairs.master]) & (springy(motion, pairs) | ~explicit_pairs(motion, pairs))
 
 
 def _shape(motion: Motion, place: Place, body: Ints) -> Shape:
@@ -498,8 +494,8 @@ def _shape(motion: Motion, place: Place, body: Ints) -> Shape:
     return Shape(bodies.analytic[body], bodies.parameters[body], place.position[f], place.rotation[f])
 
 
-def _that_count(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, there: Floats) -> Patches:
-    """Rows that are the short way out, with their share of the area."""
+def _that_count(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, like: Ints, there: Floats) -> Patches:
+    """Rows that are the short way out, with their share of the area; rows count as that which they are like does, (r,)."""
     faces, rigid = surfaces.flats.faces, both_rigid(motion, pairs.slave, pairs.master)
     few = np.where(rigid, surfaces.flats.few[pairs.slave], pairs.slave), np.where(rigid, surfaces.flats.few[pairs.master], pairs.master)
     a, b = pairs.slave[found.pair], pairs.master[found.pair]
@@ -508,8 +504,14 @@ def _that_count(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches
     share = entered(motion.start, faces, found, pairs.before[found.pair])
     whole = rigid[found.pair] | springy[a] | springy[b]
     share *= straight(surfaces.tree, there, faces, few[0][found.pair], few[1][found.pair], found, FRESH * side, side, whole)
-    share *= pairs.share[found.pair]
+    share = share[like] * pairs.share[found.pair]
+    return _with_share(found, share)
+
+
+def _with_share(found: Patches, share: Floats) -> Patches:
+    """Rows with a share (r,) of the area, or of the circle, that they stand for."""
     found.area[:] *= share
+    found.tip[:] *= share
     return found if (share > 0.0).all() else patches.select(found, share > 0.0)
 
 
