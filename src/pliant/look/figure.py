@@ -166,15 +166,15 @@ def _floor(axes: Axes, picture: Picture, around: Floats, camera: Camera) -> None
 def _bar(made: Any, axes: Axes, scale: fields.Scale) -> None:
     """The colour bar, upright on the right of the picture."""
     box = axes.get_position()
-    bar = made.add_axes((box.x1 - 0.13 * box.width, 0.5, 0.025 * box.width, 0.4))
+    low = 0.45 if scale.note else 0.5  # room for two lines above it
+    bar = made.add_axes((box.x1 - 0.13 * box.width, low, 0.025 * box.width, 0.4))
     ramp = np.linspace(0.0, 1.0, 128)
     bar.pcolormesh([0.0, 1.0], np.linspace(scale.low, scale.high, 129), colour_map(ramp, scale.colours)[:, None] / 255.0)
     labels = scale.labels()
     bar.set(xticks=[], yticks=np.linspace(scale.low, scale.high, len(labels)), yticklabels=labels, ylim=(scale.low, scale.high))
     bar.yaxis.tick_right()
-    bar.set_title(scale.title, fontsize=FONT, loc="right", x=3.0)
+    bar.set_title(f"{scale.title}\n{scale.note}".strip(), fontsize=FONT, loc="right", x=3.0)  # a note below would lie on bodies
     bar.tick_params(labelsize=FONT, length=1.5, width=0.4, pad=1.5)
-    bar.set_xlabel(scale.note, fontsize=FONT, loc="right")
     for spine in bar.spines.values():
         spine.set_linewidth(0.4)
 
