@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.elastic.contact_stiffness import stiffening
 from pliant.contact.elastic.result import FEW, ContactResult
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.mesh import Surface
