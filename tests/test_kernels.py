@@ -21,6 +21,17 @@ def test_parallel_kernels_are_few():
     assert 10 < count <= 50
 
 
+def test_kernels_of_more_than_a_dozen_arguments_become_fewer():
+    """What belongs together goes in as a named group (docs/kernels.md): this count and the most that one takes may only fall."""
+    wide = {}
+    for file in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            made = [getattr(d, "id", "") for d in getattr(node, "decorator_list", [])]
+            if {"kernel", "parallel"} & set(made) and len(node.args.args) > 12:
+                wide[f"{file.stem}.{node.name}"] = len(node.args.args)
+    assert 10 < len(wide) <= 36 and max(wide.values()) <= 27, wide
+
+
 def written_through_groups(text: str) -> list[str]:
     """Names of parallel kernels that write into an array inside one of their arguments, under its own name or another."""
     found = []

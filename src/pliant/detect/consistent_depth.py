@@ -24,13 +24,9 @@ from pliant.detect.tree import Tree
 from pliant.geometry.topology import Csr
 from pliant.kernels import axpy, cross, dot, inline, load, norm, parallel, prange, scale, store, sub
 
+# of a point that is inside: it has a depth; no edge of its body leaves the other one near it (the body is wholly inside); directions
+# cancel (the body is more than half through); its depth is not positive
 RESOLVED, UNREACHED, CANCELLED, NOT_POSITIVE = 0, 1, 2, 3
-MEANING = {
-    RESOLVED: "resolved",
-    UNREACHED: "no edge of its body leaves the other one near it: the body is wholly inside",
-    CANCELLED: "directions cancel: the body is more than half through",
-    NOT_POSITIVE: "its depth is not positive",
-}
 STACK = 256
 SMALL = 1e-12  # of the mean edge: distances below this count as this
 

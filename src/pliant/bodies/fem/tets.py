@@ -245,12 +245,6 @@ NEAR, FAR = (5.0 + 3.0 * np.sqrt(5.0)) / 20.0, (5.0 - np.sqrt(5.0)) / 20.0
 POINTS = np.full((4, 4), FAR) + (NEAR - FAR) * np.eye(4)  # barycentric coordinates of the quadrature
 
 
-def bernstein(barycentric: Floats) -> Floats:
-    """Values of the ten shape functions, (n, 10), at barycentric coordinates (n, 4); zeros in one give a face's six."""
-    l = np.asarray(barycentric, dtype=np.float64)
-    return np.concatenate([l * l, 2.0 * l[:, TET_EDGES[:, 0]] * l[:, TET_EDGES[:, 1]]], axis=1)
-
-
 def elevated(corners: Floats) -> Floats:
     """Control points (E, 10, 3) of straight tetrahedra with corners (E, 4, 3)."""
     return np.concatenate([corners, corners[:, TET_EDGES].mean(axis=2)], axis=1)
