@@ -29,6 +29,7 @@ from pliant.geometry.units import rotation_matrix
 from pliant.pressing import quantities
 from pliant.pressing.approach import check_stance, tipped, touching
 from pliant.pressing.maps import PressureMap, compared, pressure_map, read_measured
+from pliant.pressing.named import named
 from pliant.pressing.objects import Source, centre_of
 from pliant.pressing.relief import Heights
 
@@ -346,6 +347,40 @@ def test_command(command, tmp_path):
     ):
         code, _, error = command(*arguments)
         assert code == 2 and why in error and "Traceback" not in error
+
+
+def test_shapes_in_words(command):
+    """Exact shapes on the command line; a wrong word is answered with the nearest right one."""
+    assert named("ball:10cm") == {"kind": "ball", "radius": 0.1} and named("scan.ply") is None and named("pawn:sides=16")["sides"] == 16
+    assert named("box:10cm x 8cmx0.05") == {"kind": "box", "size": (0.1, 0.08, 0.05)}
+    assert named("torus:minor=2cm,major=8cm") == {"kind": "torus", "minor": 0.02, "major": 0.08}
+    for words, why in (("ball", "needs its radius: write for instance ball:10cm"), ("sphere:10cm", "did you mean ball"), ("bal:1", "did you mean ball"),
+                       ("torus:8cm", "needs its minor"), ("ball:round", "not a number"), ("ball:1,2,3", "takes radius, edge")):  # fmt: skip
+        with pytest.raises(PliantError, match=why):
+            named(words)
+    code, out, _ = command("ball:10cm", "ball:8cm", "--depth", "1mm", "--young", "2MPa", "--young-b", "3MPa")
+    exact = 4 / 3 / ((1 - 0.45**2) * (1 / 2e6 + 1 / 3e6)) * math.sqrt(0.1 * 0.08 / 0.18) * 0.001**1.5
+    assert code == 0 and float(out.split("force")[1].split()[0]) == pytest.approx(exact, rel=0.01)
+    assert "material       A 2 MPa, Poisson's ratio 0.45; B 3 MPa" in out and "response boussinesq" in out
+    assert "half-spaces" in out and "in no ±" in out and "A over 200 mm x 200 mm x 200 mm" in out
+
+
+def test_facts_hold_what_was_asked(command, tmp_path):
+    """Moduli, Poisson's ratios, the response and how far it is felt; a layer that the response does not have is refused."""
+    np.savetxt(tmp_path / "young.txt", np.linspace(1e5, 3e5, 400))
+    np.save(tmp_path / "ball.npy", 0.1 * fibonacci(400))
+    facts = json.loads(command("ball.npy", "--depth", "1mm", "--young", "young.txt", "--json")[1])
+    assert facts["material_a"]["young"] == pytest.approx([1e5, 3e5]) and facts["material_b"] is None and facts["response"] == "boussinesq"
+    facts = json.loads(command("ball:10cm", "--depth", "1mm", "--response", "layer", "--layer", "15mm", "--poisson", "0.3", "--json")[1])
+    assert facts["response"] == "layer" and facts["layer"] == 0.015 and facts["material_a"]["poisson"] == 0.3
+    assert facts["contact_width"] == pytest.approx(2 * math.sqrt(facts["area"] / math.pi), rel=0.5)
+    code, _, error = command("ball:10cm", "--depth", "1mm", "--layer", "15mm")
+    assert code == 2 and "volume-preserving" in error
+
+
+@pytest.mark.parametrize(("value", "words"), [(2e-3, "2 mm"), (6.26e-7, "0.626 µm"), (4e-9, "4 nm"), (2.6e-6, "2.6 µm"), (0.25, "250 mm"), (-3e-3, "-3 mm")])
+def test_lengths_are_told_in_units_that_fit(value, words):
+    assert quantities.metres(value) == words
 
 
 # ------------------------------------------------------------------------------------------------ real scans

@@ -22,7 +22,8 @@ from pliant.geometry.shapes import make
 from pliant.geometry.units import rotation_matrix
 from pliant.pressing.asked import Load
 from pliant.pressing.between_points import between_points
-from pliant.pressing.cells import Pair, Solved, first_touch
+from pliant.pressing.cells import Load as Along
+from pliant.pressing.cells import Pair, Solved, first_touch, solved
 from pliant.pressing.on_cells import LEAST, on_cells, snapped
 from pliant.pressing.output import surface_of
 from pliant.pressing.relief import HOME, CloudRelief, ExactRelief, Grid, Heights, Pose
@@ -533,3 +534,70 @@ def test_clouds_have_triangles_between_their_points():
         assert len(faces) == pytest.approx(2 * len(x) - 4, rel=0.03)
         assert np.sum(across * corner.mean(axis=1), axis=1).min() > -1e-9
         assert 0.5 * np.linalg.norm(across, axis=1).sum() == pytest.approx(4 * math.pi, rel=0.05)
+
+
+# ------------------------------------------------------------------------------------------------ what is told and drawn
+
+
+def test_heights_that_are_pressed_look_at_their_partner():
+    """They were drawn the other way up, away from their contact, so that no pressure was seen and a small contact could not be drawn."""
+    z = rough(32, 8, 1)
+    found = pliant.press(Heights(z, 0.01), force=1e-4, young=1.0)
+    points, _, fields, _ = surface_of(found, 0)
+    best = found.cells.best
+    loaded = fields["pressure"] > 1e-9 * found.peak
+    assert fields["pressure"].max() == pytest.approx(found.peak) and loaded.sum() == np.count_nonzero(best.contact)
+    assert np.allclose(points[:, 2].reshape(z.shape), -best.a + best.u + best.grid.origin[2], atol=1e-9)
+    assert np.ptp(points[loaded, 2]) < 1e-4 * found.depth  # flat where it touches the plane
+
+
+def test_one_cell_far_below_the_others_does_not_make_them_touch():
+    """As outliers of a cloud do. Gaps were cut off at some depths above the lowest, and what was cut off touched: the depth was -2 m."""
+    bed = ExactRelief(Exact("plane"))
+    grid = Grid(np.zeros(3), np.diag([1.0, -1.0, -1.0]), np.full(2, -0.02), 0.001, (40, 40))
+    x, y = grid.centres
+    z = -(x[:, None] ** 2 + y[None, :] ** 2) / 0.2
+    z[3, 3] = 0.03  # [m]
+    down = np.array([0.0, 0.0, -1.0])
+
+    class Spiked:
+        rougher = foretold = None
+
+        def heights(self, pose, grid, sign):
+            return z + (pose.translation - grid.origin) @ grid.axes[2]
+
+    pair = Pair((Spiked(), bed), (HOME, HOME), down, down, Boussinesq(compliance(1e6, POISSON)), (1.0, 0.0))
+    before = Solved(pair, grid, z, 0 * z, np.where(z > -5e-4, 1.0, 0.0), 0 * z, 0.0, 1e-3, 0, lcp.SOLVED)
+    found = solved(pair, grid, Along(None, 1.0), before, 0.0)
+    assert found.contact[3, 3] and not found.contact[z < -0.002].any()
+
+
+def test_a_response_is_told_with_the_force_that_solid_bodies_would_carry():
+    """Not that of a ball with as large a contact, which was 24 where it is 6 for a flat one."""
+    box = dict(kind="box", size=(0.05, 0.05, 0.05))
+    solid, found = (pliant.press(box, depth=5e-4, poisson=POISSON, response=name, **more)
+                    for name, more in (("boussinesq", {}), ("volume-preserving", {"layer": "20mm"})))  # fmt: skip
+    told = next(float(note.split(" times")[0].split()[-1]) for note in found.notes if "times the force of solid bodies" in note)
+    assert told == pytest.approx(found.force / solid.force, rel=0.05)
+
+
+def test_the_map_of_cells_is_what_was_solved():
+    """Pressure is even on cells, so nothing is spread: as many squares show the same peak, and none beyond the contact has any."""
+    found = pliant.press(dict(kind="ball", radius=0.1), depth="1mm", poisson=POISSON)
+    grid = found.map()
+    assert grid.peak == pytest.approx(found.peak, rel=1e-9) and grid.blur == 0.0
+    assert np.count_nonzero(grid.values > 1e-9 * grid.peak) == np.count_nonzero(found.cells.best.contact)
+    coarse = found.map((9, 7))
+    assert coarse.force == pytest.approx(found.force, rel=1e-9) and coarse.peak < found.peak
+
+
+@pytest.mark.slow
+def test_a_deep_dent_is_drawn_without_tears():
+    """Flanks go with what touches: nothing stays in front of the plane, and triangles are fine where the surface was before the dent, too."""
+    found = pliant.press(make("capsule", radius=0.02, length=0.08, edge=0.008).surface(), depth="18mm", poisson=POISSON)
+    points, faces, fields, _ = surface_of(found, 0)
+    level = found.b.translation[2]
+    assert points[:, 2].min() > level - 0.02 * found.depth
+    edges = np.unique(np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0)
+    jump = np.abs(fields["displacement"][edges[:, 0]] - fields["displacement"][edges[:, 1]])
+    assert jump.max() < 0.25 * found.depth

@@ -175,9 +175,12 @@ def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool,
         raise typer.Exit(THROUGH)
 
 
+EXACT = ("ball:10cm", "box:10cmx8cmx5cm", "cylinder:2cm,5cm", "capsule:2cm,5cm", "torus:8cm,2cm")  # radii, lengths; docs/press.md
+
+
 def press(
-    a: Annotated[str, typer.Argument(help="A mesh or point cloud file, or the name of a shape.")],
-    b: Annotated[str, typer.Argument(help="What it is pressed onto: a file, the name of a shape, or plane.")] = "plane",
+    a: Annotated[str, typer.Argument(help=f"A mesh or point cloud file; or a shape: {', '.join(EXACT)} (exact), foot, bunny ...")],
+    b: Annotated[str, typer.Argument(help="What it is pressed onto: a file, a shape as above, or plane.")] = "plane",
     depth: Annotated[str | None, typer.Option(help="How far A goes on after the first touch, such as 2mm; or")] = None,
     force: Annotated[str | None, typer.Option(help="the force it goes on to, such as 500N.")] = None,
     direction: Annotated[str, typer.Option(help="The way A moves, three numbers.")] = "0,0,-1",

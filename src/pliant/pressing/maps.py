@@ -75,8 +75,11 @@ class PressureMap:
 
 
 def pressure_map(result: ContactResult, direction: Floats, shape: tuple[int, int] | None = None) -> PressureMap:
-    """Forces of the nodes in cells across the direction; rows go along the longer side. Pressure of a square cell is even over it, so that
-    its force is shared by overlap: with as many cells as were solved the map is what was found. Samples are points: theirs is spread."""
+    """Forces of the nodes in cells across the direction; rows go along the longer side.
+
+    Pressure of a square cell is even over it, so that its force is shared by overlap: with as many cells as were solved the map is what was
+    found. Samples are points, and theirs is spread.
+    """
     touching = result.contact
     x, force, spacing = result.deformed[touching], result.P[touching], np.sqrt(result.areas[touching])
     axes = _across(direction)

@@ -415,7 +415,7 @@ class Heights:
     def shadow(self, pose: Pose, grid: Grid) -> tuple[Floats, Floats]:
         return -0.5 * self.size, 0.5 * self.size
 
-    def faces(self, down: bool) -> tuple[Floats, Ints]:
+    def faces(self, down: bool = False) -> tuple[Floats, Ints]:
         """Points (n, 3) [m] and triangles between the cells, z up; heights are towards the partner, which is below if `down`."""
         nx, ny = self.rise.shape
         x, y = (self.cell * (np.arange(n) - 0.5 * (n - 1)) for n in (nx, ny))
