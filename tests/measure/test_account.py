@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from pliant import Scene, register_method
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import Answer
-from pliant.measure.account import ends_of, key_of
+from pliant.measure.account import PairWork, booked, ends_of, gain_warnings, key_of
 from pliant.simulate import running
 from pliant.world.motion import Rows
 
@@ -71,6 +72,33 @@ def test_work_along_the_normal_of_a_bounce(bounce, tmp_path):
         assert f"{gain / (before + gain):.1%}" in said[0]
     else:
         assert pair.gain < 1e-12 and not said
+
+
+def test_friction_that_turns_with_a_blow_has_made_no_energy(tmp_path):
+    """A rod that comes down askew: the blow turns the slip of its foot round, friction opposes that, and against the mean it works forwards."""
+    scene = Scene(dt=1e-3, duration=0.02, gravity=(0, 0, 0), contact="patch")
+    scene.add(name="ground", shape="plane", model="static", friction=0.5)
+    rod = dict(kind="box", size=(0.02, 0.02, 0.2))
+    scene.add(name="rod", shape=rod, model="rigid", friction=0.5, position=(0, 0, 0.12), rotation=(0, 35, 0), velocity=(0.7, 0, -2.0))
+    sim, recorder = running.start(scene, tmp_path / "run", every=0.01)
+    start = sim.books().kinetic
+    outcome = running.run(sim, recorder)
+    (pair,) = sim.books().pairs
+    assert pair.friction > 0.02 * start and pair.normal < -0.5 * start
+    assert not [note for note in outcome.notes if "can only take energy" in note], outcome.notes
+
+
+def test_friction_that_works_forwards_on_what_rests_is_told():
+    """As far as it gave more than the normals took in the same step; an account from before there was such a column is filled."""
+    names, pair = SimpleNamespace(names=["ground", "box"], origin=lambda: np.arange(2)), np.array([key_of(np.array([0]), np.array([1]))[0]])
+    contacts, window = Contacts.none(1e-3), lambda a, b: np.full(len(a), 0.01)
+    work = lambda normal, friction: PairWork(pair, *(np.array([each]) for each in (normal, friction, 1.0, 1.0)))
+    accounts = booked({}, work(-1.0, 0.3), contacts, 1e-3, window)
+    assert accounts["friction"] == [0.3] and accounts["rubbed"] == [0.0] and gain_warnings(accounts, names, 1.0, 0.01) == []
+    del accounts["rubbed"]
+    accounts = booked(accounts, work(-0.1, 0.3), contacts, 2e-3, window)
+    assert accounts["friction"] == [0.6] and accounts["rubbed"] == pytest.approx([0.2])
+    assert "Friction between 'ground' and 'box' added 0.2 J" in gain_warnings(accounts, names, 1.0, 0.01)[0]
 
 
 def test_accounts_of_all_pairs_are_the_contact_account_of_the_books():

@@ -153,6 +153,7 @@ LONG = 10  # windows: what a touch gives back later than this after it began is 
 KEPT = {
     "normal": 0.0,  # [J] work along the normals so far
     "friction": 0.0,  # [J] work across them so far
+    "rubbed": 0.0,  # [J] the same, without what the normals took in the same step: see `_book`
     "base": 0.0,  # [J] `normal` when this touch began, and what the contact may have stored then
     "past": 0.0,  # [J] by which earlier touches ended above their base, summed
     "most": 0.0,  # [J] the largest of these
@@ -183,10 +184,15 @@ def booked(pairs: Pairs, work: PairWork, contacts: Contacts, time: float, window
 
 @kernel
 def _book(  # type: ignore[no-untyped-def]
-    at, wide, stored, by_normal, by_friction, at_start, at_end, time, start, normal, friction, base, past, most, when, touches, begun, last,
-    before, after,
+    at, wide, stored, by_normal, by_friction, at_start, at_end, time, start, normal, friction, rubbed, base, past, most, when, touches,
+    begun, last, before, after,
 ):  # fmt: skip
-    """Put a step into the accounts, columns as in KEPT; stored [J]: what the contacts of touches that go on for long may hold."""
+    """Put a step into the accounts, columns as in KEPT; stored [J]: what the contacts of touches that go on for long may hold.
+
+    Friction opposes the slip with which a step ends. A blow may have turned that round within the step, and against the mean of both the
+    work of friction is above zero where bodies hit each other askew; what both impulses did together is not. So friction has added only
+    what it gave beyond what the normals took in the same step.
+    """
     for n in range(len(at)):
         k = at[n]
         new = last[k] < start - wide[n]
@@ -201,6 +207,7 @@ def _book(  # type: ignore[no-untyped-def]
             touches[k] += 1.0
         normal[k] += by_normal[n]
         friction[k] += by_friction[n]
+        rubbed[k] += by_friction[n] if by_friction[n] < 0.0 else max(0.0, by_friction[n] + min(by_normal[n], 0.0))
         last[k], after[k] = time, at_end[n]
 
 
@@ -214,14 +221,14 @@ def _with(pairs: Pairs, wanted: Ints) -> tuple[Pairs, Ints]:
     """A copy of the accounts that has these pairs too, and where they are in it."""
     known = pairs.get("pair", np.zeros(0, np.int64))
     at = find(known, wanted)
-    if at.min(initial=0) >= 0:
+    if at.min(initial=0) >= 0 and KEPT.keys() <= pairs.keys():
         return {name: values.copy() for name, values in pairs.items()}, at
     every = np.union1d(known, wanted)
     out: Pairs = {"pair": every}
     at = np.searchsorted(every, known)
     for name, start in KEPT.items():
         out[name] = np.full(len(every), start)
-        out[name][at] = pairs.get(name, np.zeros(0))
+        out[name][at] = pairs.get(name, start)  # of a checkpoint that is older than a column
     return out, np.searchsorted(every, wanted)
 
 
@@ -243,7 +250,7 @@ class PairBooks:
     a: str
     b: str
     normal: float  # [J] work along the normals, on both together
-    friction: float  # [J] work of friction; below zero
+    friction: float  # [J] work of friction; above zero only where blows turned the slip round within a step, see `_book`
     gain: float  # [J] that came back along the normals beyond what was taken, summed over touches
     when: float  # [s] when most of it came back; NaN: nothing did
     touches: int
@@ -280,7 +287,7 @@ def gain_warnings(pairs: Pairs, bodies: Bodies, moved: float, share: float) -> l
     family, which = np.unique(key_of(a, b), return_inverse=True)
     each, most, when = gains(pairs)
     gain = summed(which, each, len(family))
-    rubbed = summed(which, pairs["friction"], len(family))
+    rubbed = summed(which, pairs.get("rubbed", pairs["friction"]), len(family))
     said = []
     if gain.sum() > share * moved:
         found = []
