@@ -163,9 +163,16 @@ class Scene(Spec, Shown):
             names = [kind] + [f"{kind}{i}" for i in range(2, len(self.bodies) + 3)]
             body.name = next(n for n in names if n not in taken)
         if any(b.name == body.name for b in self.bodies):
-            raise PliantError(f"There are two bodies named '{body.name}': results are asked for by name, so name one differently.")
+            raise _two(body.name)
         self.bodies.append(body)
         return body
+
+    def refuse_same_names(self) -> None:
+        """Refuse two bodies of one name: `add` does, but a body can be named anew."""
+        names = sorted(body.name for body in self.bodies)
+        for name, following in zip(names, names[1:], strict=False):
+            if name == following:
+                raise _two(name)
 
     def attach(self, **values: Unpack[AttachmentFields]) -> Attachment:
         """Add an attachment between two points."""
@@ -267,7 +274,9 @@ class Scene(Spec, Shown):
     def load(cls, path: str | Path) -> Scene:
         """Read a scene file."""
         path = Path(path)
-        if not path.exists() or path.is_dir():
+        if path.is_dir():
+            raise PliantError(f"{path} is a folder; name a scene file in it.")
+        if not path.exists():
             raise PliantError(f"There is no scene file {path} (looked from {Path.cwd()}).")
         scene = cls.from_toml(read_text(path), str(path))
         for body in scene.bodies:
@@ -292,6 +301,10 @@ class Scene(Spec, Shown):
         import tomlkit
 
         return tomlkit.dumps(plain(self, "scene"))
+
+
+def _two(name: str) -> PliantError:
+    return PliantError(f"There are two bodies named '{name}': results are asked for by name, so name one differently.")
 
 
 def _beside(path: Path, name: Any) -> Any:

@@ -122,6 +122,7 @@ def wanted_scene(name: str, settings: list[str], dt: float | None, duration: flo
     from pliant.scene import Scene
     from pliant.shop import scenes as shipped
 
+    _refuse_other_files(name)
     values = parse_settings(settings)
     if name.endswith(".toml") or "/" in name:
         try:
@@ -137,6 +138,24 @@ def wanted_scene(name: str, settings: list[str], dt: float | None, duration: flo
         if value is not None:
             setattr(scene, key, value)
     return scene
+
+
+OTHERS = {
+    ".vtkhdf": "a run: go on with it by `pliant resume`, look at it by `pliant view`",
+    ".journal": "a run: go on with it by `pliant resume`, look at it by `pliant view`",
+}
+MESH = "a mesh file: name it in the shape of a body, shape = {{ file = \"{}\" }}, or look at it by `pliant check`"
+
+
+def _refuse_other_files(name: str) -> None:
+    """Say what is meant by a file that is no scene, where the name of a scene is asked for."""
+    from pliant.base import PliantError
+    from pliant.geometry.files import FORMATS  # with NumPy: start-up time
+
+    ending = Path(name).suffix.lower()
+    what = OTHERS.get(ending) or (MESH.format(name) if ending in FORMATS else None)
+    if what is not None:
+        raise PliantError(f"{name} is no scene but {what}. Scenes are files .toml, or names that `pliant scenes` lists.")
 
 
 def parse_settings(items: list[str]) -> dict[str, Any]:

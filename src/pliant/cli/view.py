@@ -115,7 +115,7 @@ def figure(
     place = None if camera is None else tuple(_numbers("camera", camera, (2, 6)))
     view = place if place is None or len(place) == 2 else Camera(place[:3], place[3:])  # type: ignore[arg-type]
     target = out or path.with_name(f"{path.stem}_figure" + (".svg" if svg else ".pdf"))
-    wide, high = _numbers("size", size.replace("x", ","), (2,))
+    wide, high = _numbers("size", size, (2,), between="x")
     span = None if limits is None else tuple(_numbers("limits", limits, (2,)))
     try_place(target)
     with doing(f"drawing {target}"), Run.open(path) as run:
@@ -123,17 +123,18 @@ def figure(
     say(f"Wrote {written}: {wide:g} x {high:g} mm.")
 
 
-def _numbers(name: str, text: str, counts: tuple[int, ...]) -> list[float]:
+def _numbers(name: str, text: str, counts: tuple[int, ...], between: str = ",") -> list[float]:
     from math import isfinite
 
     from pliant.base import PliantError
 
     try:
-        found = [float(part) for part in text.split(",")]
+        found = [float(part) for part in text.replace(between, ",").split(",")]
     except ValueError:
         found = []
     if len(found) not in counts or not all(map(isfinite, found)):
-        raise PliantError(f"--{name} {text}: give {' or '.join(map(str, counts))} numbers with commas between them")
+        mark = "commas" if between == "," else f"'{between}'"
+        raise PliantError(f"--{name} {text}: give {' or '.join(map(str, counts))} numbers with {mark} between them")
     return found
 
 

@@ -35,6 +35,7 @@ def build(scene: Scene) -> tuple[World, Several]:
     scene = scene.sampled()
     if not scene.bodies:
         raise PliantError("The scene has no bodies: add one with scene.add(...) or a [[bodies]] table.")
+    scene.refuse_same_names()
     contact = contact_of(scene)
     _refuse_tearing(scene)
     parts = [body_parts(body, contact.needs) for body in scene.bodies]

@@ -27,6 +27,15 @@ RANGE = {
 }
 
 
+WANTED = {  # of a value of another type: what it must be, in place of the words of a library
+    "float_type": "a number", "float_parsing": "a number", "finite_number": "a finite number", "int_type": "a whole number",
+    "int_parsing": "a whole number", "int_from_float": "a whole number", "bool_type": "true or false", "bool_parsing": "true or false",
+    "string_type": "a text", "list_type": "a list", "tuple_type": "a list", "dict_type": "a table", "model_type": "a table",
+    "model_attributes_type": "a table",
+}  # fmt: skip
+LONGEST = 80  # letters of a value that are told
+
+
 def _named_path(path: tuple[Any, ...], kind: str) -> tuple[Any, ...]:
     """The path without the types that pydantic puts in where a field may have several, as in youngs_modulus.list[float]."""
     keep = len(path) - 1 if kind in ("extra_forbidden", "no_such_attribute") else -1  # an unknown key may look like anything
@@ -38,6 +47,10 @@ def explain(error: ValidationError, model: type[Spec]) -> str:
     """One sentence per problem, instead of pydantic's report."""
     sentences = []
     items = [(_named_path(tuple(item["loc"]), item["type"]), item) for item in error.errors(include_url=False)]
+    wanted: dict[str, list[str]] = {}  # one of several types each
+    for path, item in items:
+        if item["type"] in WANTED:
+            wanted.setdefault(_place(path), []).append(WANTED[item["type"]])
     out_of_range = {path for path, item in items if item["type"] in RANGE}
     for path, item in items:
         kind = item["type"]
@@ -54,9 +67,18 @@ def explain(error: ValidationError, model: type[Spec]) -> str:
         elif kind in RANGE:
             bound = RANGE[kind] + str(next(iter(item["ctx"].values())))
             sentences.append(f"{place} = {item['input']}: {_range(model, path) or bound}.")
+        elif kind in WANTED:
+            types = " or ".join(dict.fromkeys(wanted[_place(path)]))
+            sentences.append(f"{place} = {_told(item['input'])}: it must be {types}.")
         else:
-            sentences.append(f"{place} = {item['input']!r}: {item['msg']}.")
+            sentences.append(f"{place} = {_told(item['input'])}: {item['msg'].replace('Input should', 'it must')}.")
     return " ".join(dict.fromkeys(sentences))
+
+
+def _told(value: object) -> str:
+    """A value as it was given, or its beginning."""
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 def _range(model: type[Spec], path: tuple[Any, ...]) -> str:
