@@ -7,13 +7,19 @@ import pytest
 
 from pliant.base import PliantError
 from pliant.bodies.elasticity import lame
-from pliant.bodies.fem.tets import POINTS, Tet4, Tet10, bernstein, elevated
+from pliant.bodies.fem.tets import POINTS, Tet4, Tet10, elevated
 from pliant.bodies.stable_step import block_matrix
 from pliant.geometry.mesh import TET_EDGES
 
 UNIT = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 REST = elevated(UNIT[None])[0]
 INDEX = np.concatenate([2 * np.eye(4, dtype=int), np.eye(4, dtype=int)[TET_EDGES].sum(axis=1)])  # multi-indices I
+
+
+def bernstein(barycentric):
+    """Values of the ten shape functions, (n, 10), at barycentric coordinates (n, 4); zeros in one give a face's six."""
+    l = np.asarray(barycentric)
+    return np.concatenate([l * l, 2.0 * l[:, TET_EDGES[:, 0]] * l[:, TET_EDGES[:, 1]]], axis=1)
 
 
 def unit_tet(law, X=REST):
