@@ -20,7 +20,7 @@ def rows_of(a, b, deep=0.3, high=0.05, order=None):
     found, points, faces = shared(a, b, deep, high, order)
     count = len(found)
     none = np.zeros(count, bool)
-    return found, merged(points, faces, found, np.zeros(count, np.int64), none, none, none), points, faces
+    return found, merged(points, faces, found, np.zeros(count, np.int64), none, none), points, faces
 
 
 def bent_pair(seed):
@@ -102,7 +102,7 @@ def test_corners_where_faces_of_one_plane_meet_are_one_row():
     full = np.full(len(slave), 0.3), np.full(len(slave), 0.05)
     found = patches.facing(points, faces, slave, master, np.zeros(len(slave), np.int64), *full, np.ones(len(slave), bool))
     sharp = np.ones(len(found), bool)
-    rows = merged(points, faces, found, np.zeros(len(found), np.int64), sharp, sharp, ~sharp)
+    rows = merged(points, faces, found, np.zeros(len(found), np.int64), sharp, sharp)
     # 20 points, and where the diagonal of the other crosses edges
     assert len(rows) < 0.5 * len(found)
     nodes = rows.weights.max(axis=1) > 1.0 - 1e-9
@@ -121,7 +121,7 @@ def test_corners_of_two_planes_stay_two_rows():
     full = np.full(len(slave), 0.3), np.full(len(slave), 0.05)
     found = patches.facing(points, faces, slave, master, np.zeros(len(slave), np.int64), *full, np.ones(len(slave), bool))
     sharp = np.ones(len(found), bool)
-    rows = merged(points, faces, found, np.zeros(len(found), np.int64), sharp, sharp, ~sharp)
+    rows = merged(points, faces, found, np.zeros(len(found), np.int64), sharp, sharp)
     top = np.abs(np.einsum("rk,rk->r", rows.weights, points[faces[rows.slave], 0]) - 0.5) < 1e-9
     assert len(np.unique(np.sign(rows.normal[top, 0]))) == 2
     assert rows.area.sum() == pytest.approx(found.area.sum(), rel=1e-12)

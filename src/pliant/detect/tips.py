@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.detect.patches import Patches, Rims, on_sharp_edge
-from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, scale, store, sub
+from pliant.kernels import add, cross, dot, kernel, load, scale, store, sub
 
 
 def carried_by_area(points: Floats, faces: Ints, skin: Ints, rims: Rims, found: Patches, count: int) -> Floats:
@@ -37,36 +37,46 @@ def _around(points, faces, out):  # type: ignore[no-untyped-def]
             store(out, faces[f, k], add(load(out, faces[f, k]), a))
 
 
-@inline
-def _shape(faces, f, weights, r, nodes, shares):  # type: ignore[no-untyped-def]
-    """Of the function that is linear over faces and has these values at these nodes, at the place with these weights on face f."""
-    out = 0.0
-    for k in range(3):
-        for j in range(3):
-            if faces[f, k] == nodes[j]:
-                out += weights[r, k] * shares[j]
-    return out
+@kernel
+def _volumes(faces, order, first, end, found, volume):  # type: ignore[no-untyped-def]
+    """Add what rows of a pair overlap by to the nodes of the slave and of the master, volume (2, p) [m^3]."""
+    for k in range(first, end):
+        r = order[k]
+        if found.tip[r] == 0.0 and found.gap[r] < 0.0:
+            part = -found.area[r] * found.gap[r]
+            for c in range(3):
+                volume[0, faces[found.slave[r], c]] += part * found.weights[r, c]
+                if found.master[r] >= 0:
+                    volume[1, faces[found.master[r], c]] += part * found.others[r, c]
 
 
 @kernel
 def _carried(faces, rims, around, order, start, found, out):  # type: ignore[no-untyped-def]
-    for i in range(len(order)):
-        t = order[i]
-        if found.tip[t] == 0.0:
+    total = np.zeros((2, len(around)))
+    for p in range(len(start) - 1):
+        poked = False
+        for k in range(start[p], start[p + 1]):
+            poked = poked or found.tip[order[k]] > 0.0
+        if not poked:
             continue
-        p, n = found.pair[t], load(found.normal, t)
-        mine = found.master[t] < 0 or on_sharp_edge(faces, rims, found.slave, found.weights, t)
-        w = load(found.weights, t) if mine else load(found.others, t)
-        f = found.slave[t] if mine else found.master[t]
-        nodes = (faces[f, 0], faces[f, 1], faces[f, 2])
-        a = axpy(w[0], load(around, nodes[0]), axpy(w[1], load(around, nodes[1]), scale(w[2], load(around, nodes[2]))))
-        area, volume = dot(a, n) if mine else -dot(a, n), 0.0
+        _volumes(faces, order, start[p], start[p + 1], found, total)
+        for k in range(start[p], start[p + 1]):
+            t = order[k]
+            if found.tip[t] == 0.0:
+                continue
+            mine = found.master[t] < 0 or on_sharp_edge(faces, rims, found.slave, found.weights, t)
+            w, f, side = load(found.weights, t), found.slave[t], 0
+            if not mine:
+                w, f, side = load(found.others, t), found.master[t], 1
+            area, volume, n = 0.0, 0.0, load(found.normal, t)
+            for c in range(3):
+                area += w[c] * dot(load(around, faces[f, c]), n)
+                volume += w[c] * total[side, faces[f, c]]
+            area = area if mine else -area
+            out[t] = volume / area if area > 0.0 else 0.0
         for k in range(start[p], start[p + 1]):
             r = order[k]
-            x = -found.gap[r]
-            if x > 0.0 and found.tip[r] == 0.0:
-                if mine:
-                    volume += found.area[r] * x * _shape(faces, found.slave[r], found.weights, r, nodes, w)
-                else:
-                    volume += found.area[r] * x * _shape(faces, found.master[r], found.others, r, nodes, w)
-        out[t] = volume / area if area > 0.0 else 0.0
+            for c in range(3):
+                total[0, faces[found.slave[r], c]] = 0.0
+                if found.master[r] >= 0:
+                    total[1, faces[found.master[r], c]] = 0.0
