@@ -21,6 +21,7 @@ import math
 import os
 from collections.abc import Callable
 from functools import lru_cache
+from threading import get_ident
 from typing import Any
 
 BOUNDSCHECK = os.environ.get("PLIANT_BOUNDSCHECK", "") not in ("", "0")
@@ -137,6 +138,7 @@ SMALL = 20_000  # items below which a second thread costs more than it brings, m
 
 
 _set = [0, 0]  # threads that loops run on now, and may run on; 0: not known
+_asked: list[object] = [None, None]  # what that was found from: PLIANT_THREADS, and whose loops they are; numba keeps a number for each
 
 
 def use_threads(items: int) -> None:
@@ -149,9 +151,11 @@ def use_threads(items: int) -> None:
 
 def allowed_threads() -> int:
     """How many threads kernels may use: PLIANT_THREADS, or all cores. It is looked up at the start of a step, not by every loop."""
-    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    wanted = os.environ.get("PLIANT_THREADS", "")
-    _set[:] = 0, max(1, min(most, int(wanted))) if wanted.isdigit() else most
+    wanted, who = os.environ.get("PLIANT_THREADS", ""), get_ident()
+    if wanted != _asked[0] or who != _asked[1]:
+        most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+        _asked[:] = wanted, who
+        _set[:] = 0, max(1, min(most, int(wanted))) if wanted.isdigit() else most
     return _set[1]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.kernels import contiguous, kernel
 from pliant.shown import Shown
 from pliant.world.motion import Rows
 
@@ -188,7 +189,7 @@ class Contacts(Shown):
     @property
     def friction_work(self) -> float:
         """Work of friction on both bodies together in the step [J]; below zero, except while stuck contacts spring back."""
-        return float(np.nansum(self.friction_impulse * self.slip) / self.dt) if len(self) else 0.0
+        return _known_product(contiguous(self.friction_impulse), contiguous(self.slip)) / self.dt if len(self) else 0.0
 
     def total_torque(self, about: Floats | tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Floats:
         """Moment of all forces on A about a point of the world [N m], (3,)."""
@@ -220,6 +221,18 @@ class Contacts(Shown):
         if "support_count" in arrays:
             contacts.support = Support(**{k: arrays[f"support_{k}"] for k in vars(Support())})
         return contacts
+
+
+@kernel
+def _known_product(u, v):  # type: ignore[no-untyped-def]
+    """u.v over what is known of both."""
+    total = 0.0
+    for r in range(len(u)):
+        for k in range(3):
+            part = u[r, k] * v[r, k]
+            if part == part:
+                total += part
+    return total
 
 
 COLUMNS = [f.name for f in fields(Contacts) if f.name not in ("dt", "support")]

@@ -14,7 +14,7 @@ def find(known: Ints, keys: Ints) -> Ints:
     """Place of each key in the sorted list `known`, -1 where it is not there; the first place if it is there more than once."""
     keys = contiguous(keys, np.int64)
     out = np.empty(keys.shape, np.int64)
-    _find(contiguous(known, np.int64), keys.reshape(-1), out.reshape(-1))
+    places(contiguous(known, np.int64), keys.reshape(-1), out.reshape(-1))
     return out
 
 
@@ -46,7 +46,7 @@ def recall(memory: Memory, name: str, key: Ints, shape: tuple[int, ...] = ()) ->
 
 
 @kernel
-def _find(known, keys, out):  # type: ignore[no-untyped-def]
+def places(known, keys, out):  # type: ignore[no-untyped-def]
     """Keys mostly come in order: each is looked for in ever wider steps from the place of the one before."""
     low = 0
     for r in range(len(keys)):

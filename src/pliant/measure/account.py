@@ -79,20 +79,21 @@ def pair_work(world: World, motion: Motion) -> PairWork:
     if len(driven):
         velocity = velocity.copy()
         velocity[driven] = (motion.position - state.position)[driven] / motion.dt
-    before, after = np.empty((2, len(rows), 3))
-    turning = motion.turning_start, motion.angular_velocity()
-    given = rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame
-    bindings.row_velocities(*given, state.v, motion.position, state.velocity, turning[0], before)
-    bindings.row_velocities(*given, motion.v, motion.position, velocity, turning[1], after)
+    turning, owner = (motion.turning_start, motion.angular_velocity()), motion.kept(Owner).body
     pair, work = np.empty(len(rows), np.int64), np.empty((len(rows), 2))
-    runs, sorted_ = _row_work(rows.start, rows.point, rows.weight, motion.kept(Owner).body, rows.normal, impulse, before, after, pair, work)
+    runs, sorted_ = _work(
+        rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame, owner, rows.normal, impulse,
+        motion.position, state.v, state.velocity, turning[0], motion.v, velocity, turning[1], pair, work,
+    )  # fmt: skip
     pair, work = pair[:runs], work[:runs]
     if not sorted_:
         pair, which = np.unique(pair, return_inverse=True)
         work = np.stack([summed(which, each, len(pair)) for each in work.T], axis=1)
-    ends, both = ends_of(pair), np.empty((2, len(pair)))
-    _of_both(kinetic_energies(world, state.v, state.velocity, state.spin, turning[0]), *ends, both[0])
-    _of_both(kinetic_energies(world, motion.v, velocity, motion.spin, turning[1]), *ends, both[1])
+    (a, b), both, nodes, frames = ends_of(pair), np.empty((2, len(pair))), world.model.nodes, world.model.frames
+    _of_both(
+        len(motion.bodies), nodes.body, nodes.mass, frames.body, frames.mass, frames.inverse, state.v, state.velocity, state.spin,
+        turning[0], motion.v, velocity, motion.spin, turning[1], a, b, both,
+    )  # fmt: skip
     return PairWork(pair, *np.ascontiguousarray(work.T), *both)
 
 
@@ -116,10 +117,28 @@ def _kinetic(body, mass, v, frame_body, frame_mass, inverse, velocity, spin, tur
 
 
 @kernel
-def _of_both(energy, a, b, out):  # type: ignore[no-untyped-def]
-    """Of two bodies, or of one that touches itself or the world."""
-    for k in range(len(a)):
-        out[k] = (energy[a[k]] if a[k] >= 0 else 0.0) + (energy[b[k]] if b[k] != a[k] else 0.0)
+def _of_both(  # type: ignore[no-untyped-def]
+    count, body, mass, frame_body, frame_mass, inverse, v0, velocity0, spin0, turning0, v1, velocity1, spin1, turning1, a, b, out
+):  # fmt: skip
+    """Kinetic energy before and after of two bodies, or of one that touches itself or the world, (2, k)."""
+    energy = np.zeros((2, count))
+    _kinetic(body, mass, v0, frame_body, frame_mass, inverse, velocity0, spin0, turning0, energy[0])
+    _kinetic(body, mass, v1, frame_body, frame_mass, inverse, velocity1, spin1, turning1, energy[1])
+    for when in range(2):
+        for k in range(len(a)):
+            out[when, k] = (energy[when, a[k]] if a[k] >= 0 else 0.0) + (energy[when, b[k]] if b[k] != a[k] else 0.0)
+
+
+@kernel
+def _work(  # type: ignore[no-untyped-def]
+    start, point, weight, at, skin_start, node, node_weight, frame, owner, normal, impulse, position, v0, velocity0, turning0, v1,
+    velocity1, turning1, pair, work,
+):  # fmt: skip
+    """`_row_work`, with the velocities of rows before and after."""
+    before, after = np.empty((len(impulse), 3)), np.empty((len(impulse), 3))
+    bindings.row_velocities(start, point, weight, at, skin_start, node, node_weight, frame, v0, position, velocity0, turning0, before)
+    bindings.row_velocities(start, point, weight, at, skin_start, node, node_weight, frame, v1, position, velocity1, turning1, after)
+    return _row_work(start, point, weight, owner, normal, impulse, before, after, pair, work)
 
 
 @kernel

@@ -53,9 +53,8 @@ class Scales:
 
     def window(self, a: Ints, b: Ints, gravity: Floats) -> Floats:
         """Time over which a force between bodies is averaged [s], (k,); gravity [m/s^2], (3,)."""
-        g, out = float(np.linalg.norm(gravity)), np.empty(len(a))
-        falls = np.sqrt(2.0 * self.size / g) if g > 0.0 else np.full(len(self.size), np.inf)
-        _windows(self.time, falls, contiguous(a, np.int64), contiguous(b, np.int64), out)
+        out = np.empty(len(a))
+        _windows(self.time, self.size, gravity, contiguous(a, np.int64), contiguous(b, np.int64), out)
         return out
 
     def against(self, a: Ints, b: Ints) -> Floats:
@@ -86,11 +85,12 @@ class Scales:
 
 
 @kernel
-def _windows(time, falls, a, b, out):  # type: ignore[no-untyped-def]
+def _windows(time, size, gravity, a, b, out):  # type: ignore[no-untyped-def]
+    g = math.sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2])
     for k in range(len(a)):
         out[k] = min(time[a[k]], time[b[k]])
-        if not math.isfinite(out[k]):
-            out[k] = min(falls[a[k]], falls[b[k]])
+        if not math.isfinite(out[k]) and g > 0.0:
+            out[k] = math.sqrt(2.0 * min(size[a[k]], size[b[k]]) / g)
         if not math.isfinite(out[k]):
             out[k] = SENSOR
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from pliant.base import Floats, Ints, PliantError
+from pliant.base import Bools, Floats, Ints, PliantError
 from pliant.bodies.rigid.motion import angular_velocities, fly
 from pliant.integrate.blocks import BlockMatrix
 from pliant.integrate.implicit_euler import FEW_DIGITS, REMEMBERED, Push
@@ -183,6 +183,13 @@ class Motion:
     def explicit(self) -> np.ndarray:
         """Nodes that impulses move one by one, (n,) bool; those of implicit bodies move together."""
         return self._mobility > 0.0
+
+    @cached_property
+    def ways(self) -> Bools:
+        """Bodies with nodes that impulses move one by one, and bodies with nodes that move together, (2, B) bool."""
+        out = np.zeros((2, len(self.bodies)), np.bool_)
+        _ways(self.nodes.body, self.nodes.inverse, self.free.mobility, out)
+        return out
 
     @contextmanager
     def by_mass(self) -> Iterator[None]:
@@ -482,3 +489,12 @@ def _still(inverse, v0, v, frame_inverse, velocity0, velocity, turning0, turning
         k, free = len(v) + 2 * f, frame_inverse[f] > 0.0
         store(out, k, sub(load(velocity0, f), load(velocity, f)) if free else (0.0, 0.0, 0.0))
         store(out, k + 1, sub(load(turning0, f), load(turning, f)) if free else (0.0, 0.0, 0.0))
+
+
+@kernel
+def _ways(body, inverse, mobility, out):  # type: ignore[no-untyped-def]
+    for i in range(len(body)):
+        if mobility[i] > 0.0:
+            out[0, body[i]] = True
+        elif inverse[i] > 0.0:
+            out[1, body[i]] = True

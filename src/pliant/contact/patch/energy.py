@@ -14,8 +14,9 @@ from pliant.world.motion import Motion, Place, Rows
 
 def depth_before(motion: Motion, pairs: surface.Pairs, rows: Rows, found: Merged, place: Place) -> Floats:
     """Depth [m], negative where open, of rows that keep energy, a step before the start of this one, (r,); NaN of others."""
-    out, some = np.full(len(rows), np.nan), (surface.springy(motion, pairs) & (pairs.apart == 0.0))[found.pair]
-    if some.any():
+    out, keep = np.full(len(rows), np.nan), pairs.springy & (pairs.apart == 0.0)
+    if keep.any():
+        some = keep[found.pair]
         way = motion.row_paths(rows, place, motion.here()) - motion.dt * motion.row_velocity_before(rows)
         gap = found.gap + np.einsum("ri,ri->r", rows.normal, way)
         out[some] = -gap[some]
@@ -30,7 +31,7 @@ def afforded(
     The contact of two bodies gives back no more energy than they have lent to it: with the work W > 0 of a step and S [J] lent, S / W of
     the impulses. Work is convex in this share, so that it is no more than S then. change [m/s] (r, 3): what contact makes of motions.
     """
-    share, explicit = np.ones(len(rows)), surface.explicit_pairs(motion, pairs)
+    share, explicit = np.ones(len(rows)), pairs.explicit
     if not explicit.any():
         return share, {}
     keys, own = np.unique(surface.pair_key(len(motion.bodies), pairs.slave, pairs.master), return_inverse=True)

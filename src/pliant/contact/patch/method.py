@@ -20,7 +20,7 @@ from pliant.contact.patch.row_law import GAP, MOTION, TRIAL, return_stretch, set
 from pliant.contact.patch.stiffness import stiffness
 from pliant.contact.remembered import Table
 from pliant.detect import merged
-from pliant.detect.keys import find
+from pliant.detect.keys import find, places
 from pliant.detect.merged import Merged
 from pliant.detect.patches import MOST_CORNERS, ON_EDGE
 from pliant.kernels import add, axpy, contiguous, inline, kernel, load, norm, scale, store, sub
@@ -54,7 +54,7 @@ class Patch:
             return Answer(Contacts.none(motion.dt))
         matrix = system(motion)
         w, solved = still, None
-        here, springy = motion.here(), surface.springy(motion, pairs)
+        here, springy = motion.here(), pairs.springy
         from_start = surface.find(motion, surfaces, pairs, here, springy) if springy.any() else None
         bounced = None  # pairs of rigid bodies that part again within the step
         again = np.ones(len(pairs), np.bool_)  # pairs to be looked at
@@ -270,7 +270,7 @@ class _Solved:
         motion.push(rows, impulse, response=self.result.w[: len(motion.x)])
         held, slip, sticks = self.held.copy(), np.empty((count, 3)), np.empty(count, np.bool_)
         return_stretch(self.order, row, motion.slide(rows), held, slip, sticks)
-        loaded = np.flatnonzero(force > 0.0)
+        loaded = (force > 0.0).nonzero()[0]
         memory = _by_face(loaded, self.key, self.span, held, sticks)
         memory |= _by_row(loaded, self.own, held, force) | surface.remembered(motion, pairs, found) | lent
         contacts = recovered(motion, pairs, found, rows, force, friction, gap, mu, sticks, slip)
@@ -300,7 +300,7 @@ def _restitution(motion: Motion, pairs: surface.Pairs) -> Floats:
 
 def _by_face(loaded: Ints, key: Ints, area: Floats, held: Floats, sticks: np.ndarray) -> Memory:
     """Mean stretch of each slave's face against each body over rows that press, and whether most of it slips."""
-    order = loaded[np.argsort(key[loaded], kind="stable")]
+    order = loaded[key[loaded].argsort(kind="stable")]
     keys, mean, slipping = np.empty(len(order), np.int64), np.empty((len(order), 3)), np.empty(len(order))
     count = _faces(order, key, area, held, sticks, keys, mean, slipping)
     return {"key": keys[:count], "stretch": mean[:count], "slipping": slipping[:count]}
@@ -325,7 +325,7 @@ def _faces(order, key, area, held, sticks, keys, mean, slipping):  # type: ignor
 
 
 def _by_row(loaded: Ints, own: Ints, held: Floats, force: Floats) -> Memory:
-    order = loaded[np.argsort(own[loaded], kind="stable")]
+    order = loaded[own[loaded].argsort(kind="stable")]
     return {"row": own[order], "row_stretch": held[order], "row_force": force[order]}
 
 
@@ -357,14 +357,17 @@ def _recalled(memory: Memory, own: Ints, key: Ints) -> tuple[Floats, Floats, Flo
     held, load, slips = np.zeros((len(own), 3)), np.zeros(len(own)), np.zeros(len(own))
     if len(memory.get("key", ())):
         names = ("stretch", "slipping", "row_stretch", "row_force")
-        at = find(memory["key"], key), find(memory["row"], own)
-        _recall(*at, *(contiguous(memory[name]) for name in names), held, load, slips)
+        known = contiguous(memory["key"], np.int64), contiguous(memory["row"], np.int64)
+        _recall(*known, key, own, *[contiguous(memory[name]) for name in names], held, load, slips)
     return held, load, slips
 
 
 @kernel
-def _recall(face, row, stretch, slipping, row_stretch, row_force, held, press, slips):  # type: ignore[no-untyped-def]
-    """What is known at these places of faces and rows; -1: nothing."""
+def _recall(faces, rows, key, own, stretch, slipping, row_stretch, row_force, held, press, slips):  # type: ignore[no-untyped-def]
+    """What is known of these faces and rows."""
+    face, row = np.empty(len(key), np.int64), np.empty(len(own), np.int64)
+    places(faces, key, face)
+    places(rows, own, row)
     for r in range(len(face)):
         if face[r] >= 0:
             slips[r] = slipping[face[r]]

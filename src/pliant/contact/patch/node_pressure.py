@@ -75,29 +75,50 @@ def recovered(
     cells, many = motion.kept(Cells), len(force)
     counts = np.empty(many, np.int64)  # first what each row is, then those that count
     key, cell, share = np.empty(3 * many, np.int64), np.empty(3 * many, np.int64), np.empty(3 * many)
-    _open_rows(found.pair, found.slave, found.master, found.weights, found.area, gap, force, cells.face, counts)
-    room = counts, cells.of_corner, cells.count, cells.first, key, cell, share
-    taken, count = _contacts(found.pair, found.slave, found.weights, force, *room)
+    taken, count = _group(
+        found.pair, found.slave, found.master, found.weights, found.area, gap, force, cells.face, counts, cells.of_corner, cells.count,
+        cells.first, key, cell, share,
+    )  # fmt: skip
     if count == 0:
         return Contacts.none(motion.dt)
-    rank = np.argsort(key[:count])
-    total, begin = np.zeros((count, SUMS)), np.zeros(count + 1, np.int64)
-    corner, part = np.empty(3 * taken, np.int64), np.empty(3 * taken)
-    _sort(rank, counts, cell, share, begin, corner, part)
-    _sum(begin, corner, part, force, friction, rows.normal, rows.at, found.area, gap, sticks, slip, total)
-    start, point, weight = _support(begin, corner, part, force, total, rows.start, rows.point, rows.weight, cells.mark)
-    normal, across, (along, mean_gap, sticking), (at, slid) = (
-        np.empty((count, 3)), np.empty((count, 3)), np.empty((3, count)), np.empty((2, count, 3)),
+    rank = key[:count].argsort()
+    total, (normal, across, at, slid), (along, mean_gap, sticking) = (
+        np.zeros((count, SUMS)), np.empty((4, count, 3)), np.empty((3, count)),
     )  # fmt: skip
     numbers = np.empty((4, count), np.int64)
-    which = (found.pair, found.slave, found.master, pairs.slave, pairs.master)
-    _tell(total, begin, corner, mu, *which, motion.dt, normal, across, along, mean_gap, sticking, at, slid, numbers)
+    many, point, weight = _record(
+        rank, counts, cell[: 3 * taken], share, force, friction, rows.normal, rows.at, found.area, gap, sticks, slip, rows.start,
+        rows.point, rows.weight, cells.mark, mu, found.pair, found.slave, found.master, pairs.slave, pairs.master, motion.dt, total,
+        normal, across, along, mean_gap, sticking, at, slid, numbers,
+    )  # fmt: skip
     return Contacts(
         a=numbers[0], b=numbers[1], feature_a=numbers[2], feature_b=numbers[3], point=at, normal=normal, gap=mean_gap, impulse=along,
         friction_impulse=across, sticking=sticking, slip=slid,
         area=total[:, AREA] + _behind_curves(motion, pairs, found, cells, key[:count][rank]), dt=motion.dt,
-        support=Support(np.diff(start), point, weight),
+        support=Support(many, point, weight),
     )  # fmt: skip
+
+
+@kernel
+def _group(  # type: ignore[no-untyped-def]
+    pair, slave, master, weights, area, gap, force, head, rank, of_corner, cells, first, key, cell, share
+):  # fmt: skip
+    """Which rows count, and the contacts that they make: see `_contacts`."""
+    _open_rows(pair, slave, master, weights, area, gap, force, head, rank)
+    return _contacts(pair, slave, weights, force, rank, of_corner, cells, first, key, cell, share)
+
+
+@kernel
+def _record(  # type: ignore[no-untyped-def]
+    order, listed, cell, share, force, friction, row_normal, row_at, area, row_gap, sticks, row_slip, row_start, row_point, row_weight,
+    mark, mu, pair, slave, master, a, b, dt, total, normal, across, along, gap, sticking, at, slip, numbers,
+):  # fmt: skip
+    """Sums and columns of the contacts, in the given order; how many points carry each, these, and their weights."""
+    begin, corner, part = np.zeros(len(order) + 1, np.int64), np.empty(len(cell), np.int64), np.empty(len(cell))
+    _sort(order, listed, cell, share, begin, corner, part)
+    _sum(begin, corner, part, force, friction, row_normal, row_at, area, row_gap, sticks, row_slip, total)
+    _tell(total, begin, corner, mu, pair, slave, master, a, b, dt, normal, across, along, gap, sticking, at, slip, numbers)
+    return _support(begin, corner, part, force, total, row_start, row_point, row_weight, mark)
 
 
 @kernel
@@ -280,11 +301,11 @@ def _behind_curves(motion: Motion, pairs: Pairs, found: Merged, cells: Cells, ke
 
 @kernel
 def _support(begin, corner, share, force, total, row_start, row_point, row_weight, mark):  # type: ignore[no-untyped-def]
-    """Points that carry each contact, with the weights of its rows by what they have of its load: (start, point, weight)."""
+    """Points that carry each contact, with the weights of its rows by what they have of its load: (how many, point, weight)."""
     room = 0
     for e in range(begin[-1]):
         room += row_start[corner[e] + 1] - row_start[corner[e]]
-    start, point, weight = np.zeros(len(begin), np.int64), np.empty(room, np.int64), np.empty(room)
+    many, point, weight = np.empty(len(begin) - 1, np.int64), np.empty(room, np.int64), np.empty(room)
     used = 0
     for c in range(len(begin) - 1):
         first = used
@@ -297,7 +318,7 @@ def _support(begin, corner, share, force, total, row_start, row_point, row_weigh
                     point[used], weight[used] = p, 0.0
                     used += 1
                 weight[mark[p]] += part * row_weight[k]
-        start[c + 1] = used
+        many[c] = used - first
     for e in range(used):
         mark[point[e]] = -1
-    return start, point[:used].copy(), weight[:used].copy()
+    return many, point[:used].copy(), weight[:used].copy()

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.patch.surface import LAYER, Pairs, Surfaces, springy
+from pliant.contact.patch.surface import LAYER, Pairs, Surfaces
 from pliant.detect.merged import Merged
 from pliant.kernels import inline, kernel
 from pliant.world.motion import Motion
@@ -32,7 +32,7 @@ def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -
     (normal, across), span = np.empty((2, len(pairs))), np.empty(len(found))
     _of_pairs(
         give, mass, surfaces.layer, surfaces.area, pairs.slave, pairs.master, pairs.apart, found.pair, found.gap, found.area, found.tip,
-        springy(motion, pairs), motion.dt, normal, across, span,
+        pairs.springy, motion.dt, normal, across, span,
     )  # fmt: skip
     return normal, across, span
 

@@ -55,6 +55,8 @@ class Pairs:
     gentle: Floats  # [m] (k,) what goes at GENTLE in this step
     starting: Floats  # [m] (k,) depth at the start of the step of pairs that were not known then, 0 of others
     lean: Floats  # (k,) by how much the master is flatter than the slave where they overlap, as found last
+    explicit: Bools  # (k,) an explicit body with what is explicit or rigid
+    springy: Bools  # (k,) of these, those on exact shapes: their rows are of a potential, whose energy they keep (theory/patch 4.6)
 
     def __len__(self) -> int:
         return len(self.slave)
@@ -136,13 +138,14 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     deepest, local = _deepest(motion, surfaces, a, b, thin)
     count = len(a) + int(np.count_nonzero(over))
     numbers, out = np.empty((2, count), np.int64), np.empty((9, count))
-    main, undecided_ = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    flags = np.zeros((4, count), np.bool_)
     _limits(
-        a, b, at, old[0], old[3], over, undecided, surfaces.rigid, half, side, thin, edge, deepest, local, reach, step, motion.dt, numbers,
-        main, undecided_, out,
+        a, b, at, old[0], old[3], over, undecided, surfaces.rigid, surfaces.exact, motion.ways, half, side, thin, edge, deepest, local,
+        reach, step, motion.dt, numbers, flags, out,
     )  # fmt: skip
     deep, far, before, share, apart, points, gentle, starting, lean = out
-    return Pairs(numbers[0], numbers[1], deep, far, before, share, main, undecided_, apart, points, gentle, starting, lean)
+    main, undecided, explicit, springy = flags
+    return Pairs(*numbers, deep, far, before, share, main, undecided, apart, points, gentle, starting, lean, explicit, springy)
 
 
 def _meeting(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:
@@ -193,7 +196,8 @@ def _choose(a, b, at, kept, lean, rank, exact, half, side, thin, edge, over, und
 
 @kernel
 def _limits(  # type: ignore[no-untyped-def]
-    a, b, at, depth, leaves, over, undecided, rigid, half, side, thin, edge, deepest, local, reach, step, dt, numbers, main, decide, out
+    a, b, at, depth, leaves, over, undecided, rigid, exact, ways, half, side, thin, edge, deepest, local, reach, step, dt, numbers, flags,
+    out,
 ):  # fmt: skip
     """The columns of `Pairs`; those that change sides are there twice, the second time behind all others."""
     used = len(a)
@@ -215,11 +219,14 @@ def _limits(  # type: ignore[no-untyped-def]
             deep, far, before, 0.5 if i == j else 1.0 - over[k], 1.0 if leaving else fading, points, gentle,
             deepest[k] if new and leaving else 0.0, 0.0,
         )  # fmt: skip
-        numbers[0, k], numbers[1, k], main[k], decide[k] = i, j, True, undecided[k]
+        explicit = (ways[0, i] or ways[0, j]) and not (ways[1, i] or ways[1, j])
+        numbers[0, k], numbers[1, k], flags[0, k], flags[1, k] = i, j, True, undecided[k]
+        flags[2, k], flags[3, k] = explicit, explicit and exact[j]
         if over[k] > 0.0:
             out[:, used] = out[:, k]
             out[3, used] = over[k]
             numbers[0, used], numbers[1, used] = j, i
+            flags[2, used], flags[3, used] = explicit, explicit and exact[i]
             used += 1
 
 
@@ -313,17 +320,33 @@ def remembered(motion: Motion, pairs: Pairs, found: Merged) -> dict[str, np.ndar
 
     The lean is by how much the master is flatter than the slave; all of it as found where the step ends.
     """
-    key, touches = pair_key(len(motion.bodies), pairs.slave, pairs.master), np.zeros(len(pairs), np.bool_)
-    touches[found.pair] = True
-    keys = np.unique(key[touches])
-    out = np.zeros((4, len(keys)))
-    at, rank = np.searchsorted(keys, key), motion.kept(Surfaces).rank
-    _remember(at, pairs.slave, pairs.master, pairs.main, pairs.lean, pairs.apart, rank, found.pair, found.master, found.gap, *out)
-    return {"pair": keys} | dict(zip(("depth", "slave", "lean", "leaves"), out, strict=True))
+    key, keys = pair_key(len(motion.bodies), pairs.slave, pairs.master), np.empty(len(pairs), np.int64)
+    at, columns = np.empty(len(pairs), np.int64), np.zeros((4, len(pairs)))
+    order, rank = key.argsort(kind="stable"), motion.kept(Surfaces).rank
+    count = _remember(
+        order, key, pairs.slave, pairs.master, pairs.main, pairs.lean, pairs.apart, rank, found.pair, found.master, found.gap, at, keys,
+        *columns,
+    )  # fmt: skip
+    depth, slave, lean, leaves = columns[:, :count].copy()
+    return {"pair": keys[:count], "depth": depth, "slave": slave, "lean": lean, "leaves": leaves}
 
 
 @kernel
-def _remember(at, a, b, main, lean, apart, rank, pair, master, gap, deepest, slave, leans, leaves):  # type: ignore[no-untyped-def]
+def _remember(  # type: ignore[no-untyped-def]
+    order, key, a, b, main, lean, apart, rank, pair, master, gap, at, keys, deepest, slave, leans, leaves
+):  # fmt: skip
+    """The columns; keys rise, and are those of pairs with a row. How many there are."""
+    for p in range(len(at)):
+        at[p] = -1
+    for r in range(len(pair)):
+        at[pair[r]] = 0
+    count = 0
+    for p in order:
+        if at[p] == 0:
+            if count == 0 or keys[count - 1] != key[p]:
+                keys[count] = key[p]
+                count += 1
+            at[p] = count - 1
     for r in range(len(pair)):
         p = pair[r]
         k = at[p]
@@ -334,6 +357,7 @@ def _remember(at, a, b, main, lean, apart, rank, pair, master, gap, deepest, sla
             slave[k] = 1.0 if a[p] < b[p] else 2.0
             if master[r] >= 0 and gap[r] <= 0.0:
                 leans[k] = lean[p] if rank[a[p]] == rank[b[p]] and a[p] != b[p] else 0.0
+    return count
 
 
 def both_rigid(motion: Motion, a: Ints, b: Ints) -> np.ndarray:
@@ -342,25 +366,11 @@ def both_rigid(motion: Motion, a: Ints, b: Ints) -> np.ndarray:
     return np.asarray(rigid[a] & rigid[b])
 
 
-def explicit_pairs(motion: Motion, pairs: Pairs) -> Bools:
-    """Pairs of an explicit body with what is explicit or rigid, (k,)."""
-    explicit, implicit = np.zeros((2, len(motion.bodies)), np.bool_)
-    explicit[motion.nodes.body[motion.explicit]] = True
-    implicit[motion.nodes.body[~motion.explicit & (motion.nodes.inverse > 0.0)]] = True
-    a, b = pairs.slave, pairs.master
-    return np.asarray((explicit[a] | explicit[b]) & ~implicit[a] & ~implicit[b])
-
-
-def springy(motion: Motion, pairs: Pairs) -> Bools:
-    """Those of explicit bodies with exact shapes, (k,): their rows are of a potential, whose energy they keep (theory/patch 4.6)."""
-    return np.asarray(explicit_pairs(motion, pairs) & motion.kept(Surfaces).exact[pairs.master])
-
-
 def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: Bools) -> Merged:
     """The common surface of some of the pairs, (k,), with the bodies at `place`; the first time also decides which are the slaves."""
     surfaces.fit(place.points)
     exact = surfaces.exact[pairs.master]
-    on_meshes, on_shapes_, parts = np.flatnonzero(some & ~exact), np.flatnonzero(some & exact), []
+    on_meshes, on_shapes_, parts = (some & ~exact).nonzero()[0], (some & exact).nonzero()[0], []
     if len(on_meshes):
         parts = [_on_meshes(motion, surfaces, pairs, on_meshes, place.points)]
         flat, covered = _sides(surfaces, pairs, parts[0], place.points)
@@ -485,7 +495,7 @@ def _soft(motion: Motion, surfaces: Surfaces) -> Bools:
 def _held(motion: Motion, surfaces: Surfaces, pairs: Pairs) -> Bools:
     """Pairs that tips hold, (k,): of soft bodies; explicit ones on exact shapes only (theory/patch 4.6)."""
     soft = _soft(motion, surfaces)
-    return (soft[pairs.slave] | soft[pairs.master]) & (springy(motion, pairs) | ~explicit_pairs(motion, pairs))
+    return (soft[pairs.slave] | soft[pairs.master]) & (pairs.springy | ~pairs.explicit)
 
 
 def _shape(motion: Motion, place: Place, body: Ints) -> Shape:
@@ -499,10 +509,10 @@ def _that_count(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches
     faces, rigid = surfaces.flats.faces, both_rigid(motion, pairs.slave, pairs.master)
     few = np.where(rigid, surfaces.flats.few[pairs.slave], pairs.slave), np.where(rigid, surfaces.flats.few[pairs.master], pairs.master)
     a, b = pairs.slave[found.pair], pairs.master[found.pair]
-    side, springy = np.minimum(surfaces.side[a], surfaces.side[b]), np.zeros(len(motion.bodies), np.bool_)
-    springy[motion.nodes.body[motion.explicit]] = True  # they would lose the energy of rows that go: 2 % in half a second in a closed box
+    side, explicit = np.minimum(surfaces.side[a], surfaces.side[b]), motion.ways[0]
     share = entered(motion.start, faces, found, pairs.before[found.pair])
-    whole = rigid[found.pair] | springy[a] | springy[b]
+    # explicit bodies would lose the energy of rows that go: 2 % in half a second in a closed box
+    whole = rigid[found.pair] | explicit[a] | explicit[b]
     share *= straight(surfaces.tree, there, faces, few[0][found.pair], few[1][found.pair], found, FRESH * side, side, whole)
     share = share[like] * pairs.share[found.pair]
     return _with_share(found, share)
