@@ -456,3 +456,20 @@ def test_what_was_damaged_before_it_was_deflated_is_told(pressed):
         assert run.points(2)[0, 0] == 2.0
     _, sifted = repair(pressed.path)
     assert len(sifted.lost) == 2
+
+
+def test_a_file_that_only_hdf5_cannot_open_is_repaired(tmp_path, capsys):
+    """The first 600 bytes: pliant reads by its own index, ParaView could not, and `repair` said that nothing is damaged."""
+    path = tmp_path / "run.vtkhdf"
+    content = bytearray((CORPUS / "format3-finished.vtkhdf").read_bytes())
+    path.write_bytes(content)
+    assert repair(path)[0] is None
+    content[:64] = bytes(64)
+    path.write_bytes(content)
+    with pytest.raises(OSError):
+        h5py.File(path)
+    written, found = repair(path)
+    assert written is not None and not found.lost and "nothing but the structure" in found.words
+    with Run.open(path) as before, Run.open(written) as saved, h5py.File(written) as file:
+        assert "VTKHDF" in file and saved.frames == before.frames and not saved.damage
+        assert all(saved.points(i).tobytes() == before.points(i).tobytes() for i in range(before.frames))

@@ -21,14 +21,23 @@ TIME_IS_UP = -int(getattr(signal, "SIGPROF", 1))  # code of a process that its t
 
 def search(path: Path) -> None:
     """Refuse a file in which HDF5 finds no end, or crashes."""
-    begin = f"import sys; sys.path[:] = {sys.path!r}; from pliant.record.vtkhdf import walk_ahead; walk_ahead(sys.argv[1])"
+    judge(path, _ended("walk_ahead", path))
+
+
+def opens(path: Path) -> bool:
+    """Whether HDF5, and with it ParaView, reads the structure of a file."""
+    return _ended("open_ahead", path) == 0
+
+
+def _ended(what: str, path: Path) -> int:
+    """The code with which a process ends that does this with a file; 0 where no other process can be had."""
+    begin = f"import sys; sys.path[:] = {sys.path!r}; from pliant.record.vtkhdf import {what}; {what}(sys.argv[1])"
     try:
-        code = subprocess.run([sys.executable, "-I", "-c", begin, str(path)], timeout=STUCK * SEARCH, capture_output=True).returncode
+        return subprocess.run([sys.executable, "-I", "-c", begin, str(path)], timeout=STUCK * SEARCH, capture_output=True).returncode
     except subprocess.TimeoutExpired:
-        code = TIME_IS_UP
-    except OSError:  # no other process can be had here
-        return
-    judge(path, code)
+        return TIME_IS_UP
+    except OSError:
+        return 0
 
 
 def end_in_time() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.base import DamageError, DiskError, PliantError
 from pliant.disk import TEMPORARY, make_folder
-from pliant.record import vtkhdf
+from pliant.record import apart, vtkhdf
 from pliant.record.journal import JournalReader, JournalWriter
 from pliant.record.journal_files import absorb, is_first, rebuild, remove
 from pliant.record.records import Entry, Record
@@ -59,13 +59,15 @@ def fold(path: str | Path) -> Path:
 def repair(path: str | Path, out: str | Path | None = None) -> tuple[Path | None, Sifted]:
     """Save every record of a damaged run that is whole, as NAME-repaired.vtkhdf (or `out`); what there is stays as it is.
 
-    Returns the new run file, None if nothing is damaged, and what was saved and lost.
+    Returns the new run file, None if nothing is damaged, and what was saved and lost: nothing where only the structure by which other
+    programs read a run file is damaged.
     """
     published, journal = run_paths(path)
     entries, gaps, close = _all_there_is(published, journal)
     try:
         sifted = sift(entries, gaps)
-        if not sifted.lost and sifted.entries and sifted.entries[0].kind == "header":
+        whole = not sifted.lost and bool(sifted.entries) and sifted.entries[0].kind == "header"
+        if whole and (not published.exists() or apart.opens(published)):
             return None, sifted
         if not any(entry.kind == "frame" for entry in sifted.entries):
             raise DamageError(f"Nothing of {path} can be saved: no frame is whole")

@@ -33,7 +33,8 @@ class Sifted:
         frames = sum(entry.kind == "frame" for entry in self.entries)
         states = sum(entry.kind == "state" for entry in self.entries)
         more = f" and {len(self.lost) - NAMED} more" if len(self.lost) > NAMED else ""
-        return f"lost: {'; '.join(self.lost[:NAMED])}{more}. Whole: {frames} frames and {states} checkpoints"
+        lost = "; ".join(self.lost[:NAMED]) or "nothing but the structure by which HDF5 and ParaView read it"
+        return f"lost: {lost}{more}. Whole: {frames} frames and {states} checkpoints"
 
 
 def sift(entries: Sequence[Entry], gaps: Sequence[int] = (), deep: bool = True) -> Sifted:
