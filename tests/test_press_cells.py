@@ -568,7 +568,7 @@ def test_one_cell_far_below_the_others_does_not_make_them_touch():
 
     pair = Pair((Spiked(), bed), (HOME, HOME), down, down, Boussinesq(compliance(1e6, POISSON)), (1.0, 0.0))
     before = Solved(pair, grid, z, 0 * z, np.where(z > -5e-4, 1.0, 0.0), 0 * z, 0.0, 1e-3, 0, lcp.SOLVED)
-    found = solved(pair, grid, Along(None, 1.0), before, 0.0)
+    found = solved(pair, grid, Along(None, 10.0), before, 0.0)
     assert found.contact[3, 3] and not found.contact[z < -0.002].any()
 
 
