@@ -85,12 +85,14 @@ def make_demo(folder: Path) -> None:
     print(f"docs/pictures/demo.gif: {(PICTURES / 'demo.gif').stat().st_size // 1000} kB")
 
 
-def seen_through(picture: Picture, size: tuple[int, int], camera: tuple[float, float]) -> Image.Image:
+def seen_through(
+    picture: Picture, size: tuple[int, int], camera: tuple[float, float], title: str = "contact, seen through", time: float = math.nan
+) -> Image.Image:
     """What is pressed, through bodies of glass."""
     around = extremes(picture.movable_points())
     scale = scale_of("pressure", fields.sample(picture, "pressure"), None, fields.extent(around))
     with Canvas(around, size, viewpoint(around, size, camera, scale), scale, through=True) as canvas:
-        return canvas.draw(replace(picture, title="contact, seen through", time=math.nan))
+        return canvas.draw(replace(picture, title=title, time=time))
 
 
 def make_points(folder: Path) -> None:
@@ -263,21 +265,25 @@ def make_quasi_rigid(folder: Path) -> None:
 
 
 def make_patch(folder: Path) -> None:
-    """Pressure on a stepped block under three methods, seen from below; and all corner cases after a tenth of a second."""
+    """Pressure on a stepped block under three methods, seen from below."""
     sheet, size = Image.new("RGB", (3 * 400, 300), "white"), (800, 600)
     for k, method in enumerate((basics.PATCH, "noniterative", "penalty")):
         sim = scenes.make("stepped-block", contact=method).simulate().run()
         picture = replace(from_simulation(sim), title="patch" if method == basics.PATCH else method)
         clear = [body.name for body in sim.scene.bodies if body.name.startswith("step ")]
         image = draw(picture, "pressure", size, camera=(-60, -40), transparent=clear, limits=(0.0, 4e4))
-        sheet.paste(image.resize((400, 300)), (k * 400, 0))
-    save(sheet.quantize(256), "stepped-block.png")
+        sheet.paste(image.resize((400, 300), Image.Resampling.LANCZOS), (k * 400, 0))
+    save(sheet, "stepped-block.png")
+
+
+def make_corners(folder: Path) -> None:
+    """All corner cases after a tenth of a second: what is pressed, through bodies of glass."""
     sheet = Image.new("RGB", (5 * 240, 3 * 200), "white")
     for k, case in enumerate(corners.CASES):
         sim = scenes.make("corner-cases", case=case, contact=basics.PATCH).simulate().run(until=0.1)
-        image = draw(replace(from_simulation(sim), title=case, planes=()), "body", (480, 400), camera=(-60, 15))
-        sheet.paste(image.resize((240, 200)), (k % 5 * 240, k // 5 * 200))
-    save(sheet.quantize(128), "corner-cases.png")
+        image = seen_through(replace(from_simulation(sim), planes=()), (480, 400), (-60, 15), case, sim.time)
+        sheet.paste(image.resize((240, 200), Image.Resampling.LANCZOS), (k % 5 * 240, k // 5 * 200))
+    save(sheet, "corner-cases.png")
 
 
 def make_figure(folder: Path) -> None:
@@ -321,6 +327,7 @@ MAKE = {
     "thesis": make_thesis,
     "quasi-rigid": make_quasi_rigid,
     "patch": make_patch,
+    "corners": make_corners,
     "figure": make_figure,
     "view": make_view,
 }  # fmt: skip

@@ -145,7 +145,8 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     )  # fmt: skip
     deep, far, before, share, apart, points, gentle, starting, lean = out
     main, undecided, explicit, springy = flags
-    return Pairs(*numbers, deep, far, before, share, main, undecided, apart, points, gentle, starting, lean, explicit, springy)
+    a, b = numbers
+    return Pairs(a, b, deep, far, before, share, main, undecided, apart, points, gentle, starting, lean, explicit, springy)
 
 
 def _meeting(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:

@@ -197,7 +197,7 @@ def chess_500(
     """
     scene = Scene(dt=dt, duration=duration, contact="noniterative", about="Many soft bodies: contacts grow while the container fills.")
     wide = across * ROOM
-    tall = 0.3 * count / 500 * (7 / across) ** 2 + 0.05
+    tall = 0.04 * count / across**2 + 0.05  # [m] pieces that stand need 0.04 a layer in a narrow container
     scene.add(name="ground", shape="plane", model="static", friction=friction)
     for k, (x, y) in enumerate([(1, 0), (-1, 0), (0, 1), (0, -1)]):
         scene.add(
