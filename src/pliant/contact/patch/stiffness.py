@@ -31,8 +31,8 @@ def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -
     _of_bodies(surfaces.layer, bodies.modulus, bodies.frame, frames.body, frames.mass, frames.inverse, nodes.body, nodes.mass, give, mass)
     (normal, across), span = np.empty((2, len(pairs))), np.empty(len(found))
     _of_pairs(
-        give, mass, surfaces.layer, surfaces.area, pairs.slave, pairs.master, pairs.apart, found.pair, found.gap, found.area, found.tip,
-        pairs.springy, motion.dt, normal, across, span,
+        give, mass, surfaces.layer, surfaces.node, surfaces.area, pairs.slave, pairs.master, pairs.apart, found.pair, found.gap, found.area,
+        found.tip, pairs.springy, motion.dt, normal, across, span,
     )  # fmt: skip
     return normal, across, span
 
@@ -58,7 +58,7 @@ def _edge(give, layer, a, b):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _of_pairs(give, mass, layer, surface, slave, master, apart, pair, gap, area, tip, spring, dt, normal, across, span):  # type: ignore[no-untyped-def]
+def _of_pairs(give, mass, layer, node, surface, slave, master, apart, pair, gap, area, tip, spring, dt, normal, across, span):  # type: ignore[no-untyped-def]
     closed, shared = np.zeros(len(slave)), np.zeros(len(slave))
     for r in range(len(pair)):
         shared[pair[r]] += area[r]
@@ -78,5 +78,5 @@ def _of_pairs(give, mass, layer, surface, slave, master, apart, pair, gap, area,
         span[r] = area[r]
         if tip[r] > 0.0:  # what comes apart is not to be thrown
             p, a, b = pair[r], slave[pair[r]], master[pair[r]]
-            edge = _edge(give, layer, a, b)
+            edge = _edge(give, node, a, b)
             span[r] = tip[r] * (1.0 - apart[p]) * edge * edge / (normal[p] * (give[a] + give[b]))

@@ -80,6 +80,10 @@ class Surfaces:
         edge = np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2).mean(axis=1)
         tets = np.bincount(skin.tet_body, minlength=count)
         self.layer = np.where(tets > 0, np.bincount(skin.tet_body, edge, count) / np.maximum(tets, 1), self.side)  # [m] (B,) of elements
+        inner = np.zeros(len(x), np.bool_)
+        inner[skin.tets] = True
+        drawn = np.bincount(skin.face_body, ~inner[skin.faces].all(axis=1), count) > 0.0  # skins with nodes of their own, apart from tets
+        self.node = np.where(drawn, np.minimum(self.layer, self.side), self.layer)  # [m] (B,) what is around a node
         self.rims = _rims(x, skin.faces, len(self.flats.faces))
         self.exact = (bodies.analytic >= 0) & ((bodies.analytic != KINDS["box"]) | (bodies.surface == 0))  # boxes with triangles are these
         self.rigid = bodies.frame >= 0
