@@ -204,7 +204,10 @@ def main() -> None:
     kept["rows"] = [row for row in kept["rows"] if (row["scene"], row["peer"].split(" (")[0]) not in new] + rows
     if given.components:
         kept["components"] = components()
-    kept["machine"] = machine()
+    days = {row["on"] for row in kept["rows"]} - {date.today().isoformat()}  # rows of other days may be of other machines
+    said = [line for line in kept.get("machine", "").splitlines() if line.split(":")[0] in days]
+    if rows or given.components:
+        kept["machine"] = "\n".join([*said, f"{date.today().isoformat()}: {machine()}"])
     print(table(kept["rows"]), component_table(kept["components"]), sep="\n\n")
     if given.write:
         write(kept)
