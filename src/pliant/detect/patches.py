@@ -68,19 +68,19 @@ def empty(count: int) -> Patches:
 def select(patches: Patches, rows: np.ndarray) -> Patches:
     """Some of them, by mask or index."""
     some = rows.nonzero()[0] if rows.dtype == np.bool_ else rows
-    return Patches._make(each.take(some, 0) for each in patches)
+    return Patches(*(getattr(patches, name).take(some, 0) for name in Patches._fields))
 
 
 def first(patches: Patches, count: int) -> Patches:
     """The first rows."""
-    return Patches._make(each[:count] for each in patches)
+    return Patches(*(getattr(patches, name)[:count] for name in Patches._fields))
 
 
 def joined(parts: list[Patches]) -> Patches:
     """Rows one after the other."""
     if len(parts) < 2:
         return parts[0] if parts else empty(0)
-    return Patches._make(np.concatenate(each) for each in zip(*parts, strict=True))
+    return Patches(*(np.concatenate([getattr(p, name) for p in parts]) for name in Patches._fields))
 
 
 class Rims(NamedTuple):

@@ -99,7 +99,7 @@ def _press() -> None:
     press = importlib.import_module("pliant.pressing.tool").press  # a tool above this layer: called by name
     ball = {"kind": "ball", "radius": 0.1}
     for response, depth in (("boussinesq", "1mm"), ("volume-preserving", "20mm")):
-        found = press(ball, depth=depth, response=response, layer="60mm")
+        found = press(ball, depth=depth, response=response, layer=None if response == "boussinesq" else "60mm")
         found.map((8, 8))
         _ = found.stiffness, found.peak
     press(ball, force="20N", tilt="free")
