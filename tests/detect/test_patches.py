@@ -439,7 +439,7 @@ def search(a, b, deep, high=0.0, edge=None):
     zero = np.zeros(len(found), np.int64)
     if edge is not None:
         side, inside = np.full(len(found), edge), np.zeros(len(found), bool)
-        found.area[:] *= straight(tree, points, faces, zero, zero + 1, found, FRESH * side, side, inside)
+        found.area[:] *= straight(tree, points, faces, zero, zero + 1, found, FRESH * side, side, inside, np.zeros_like(inside))
     return found
 
 

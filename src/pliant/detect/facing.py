@@ -121,8 +121,9 @@ def _facing_faces(  # type: ignore[no-untyped-def]
 
 
 def straight(
-    tree: Tree, points: Floats, faces: Ints, slave: Ints, master: Ints, found: Patches, slack: Floats, side: Floats, sharp: Bools
-) -> Floats:
+    tree: Tree, points: Floats, faces: Ints, slave: Ints, master: Ints, found: Patches, slack: Floats, side: Floats, sharp: Bools,
+    tight: Bools,
+) -> Floats:  # fmt: skip
     """How much of each row counts as contact, 0 to 1 (r,), by whether it is the short way out; bodies, slack [m] and edge [m] of each row.
 
     Where the sides of two boxes overlap a little, the top of the one and the bottom of the other share a thin strip, far in depth. Its
@@ -135,12 +136,15 @@ def straight(
     is higher than the next, as low as contact gives way, stops nothing, however far its side was crossed within a step. Rows at corners
     (`sharp` (r,)) lie on both faces and cannot tell; nor are explicit bodies asked. What is no deeper than the slack is asked only of
     polygons so thin, for their area and the edge of a face, that d may be too small.
+
+    Rows that stand for more than their area (`tight` (r,)) are all asked, and s is no more than d for them: of a strip however thin a tip
+    (theory/patch 3.9) has the stiffness of all that is around a node, and no slack makes that little.
     A body that is its own master is at no distance from itself: there every row counts.
     """
     out = np.ones(len(found))
     _straight(
         tree.nodes, points, faces, slave, master, found.slave, found.master, found.weights, found.others, found.gap, found.area, slack,
-        side, sharp, out,
+        side, sharp, tight, out,
     )  # fmt: skip
     return out
 
@@ -154,18 +158,19 @@ def _at(points, faces, f, weights, r):  # type: ignore[no-untyped-def]
 
 @kernel
 def _straight(  # type: ignore[no-untyped-def]
-    nodes, points, faces, slave, master, face, other, weights, others, gap, area, slack, side, sharp, out
+    nodes, points, faces, slave, master, face, other, weights, others, gap, area, slack, side, sharp, tight, out
 ):
     stack = np.empty(STACK, np.int64)
     for r in range(len(gap)):
         depth = -gap[r]
-        if depth <= 0.0 or slave[r] == master[r] or (depth <= slack[r] and (sharp[r] or 3.0 * ACROSS * area[r] >= depth * side[r])):
+        low = not tight[r] and depth <= slack[r] and (sharp[r] or 3.0 * ACROSS * area[r] >= depth * side[r])
+        if depth <= 0.0 or slave[r] == master[r] or low:
             continue
         x, y = _at(points, faces, face[r], weights, r), _at(points, faces, other[r], others, r)
         a, f, _, _, _ = closest_on_body(x, master[r], nodes, points, faces, stack)
         b, g, _, _, _ = closest_on_body(y, slave[r], nodes, points, faces, stack)
         d, s = np.sqrt(min(a, b)), slack[r]
-        if not sharp[r] and dot(face_normal(points, faces, f), face_normal(points, faces, g)) < -FACING:
+        if tight[r] or (not sharp[r] and dot(face_normal(points, faces, f), face_normal(points, faces, g)) < -FACING):
             s = min(s, d)
         out[r] = min(1.0, max(0.0, (d / ACROSS + 2.0 * s - depth) / s)) if s > 0.0 else 0.0
 

@@ -107,8 +107,9 @@ def facing(
 def facing_with_tips(
     points: Floats, faces: Ints, slave: Ints, master: Ints, pair: Ints, deep: Floats, high: Floats, sharp: Bools, poked: Bools, rims: Rims
 ) -> tuple[Patches, Ints]:
-    """`facing`, and behind its rows the tips (theory/patch 3.9) of candidates that are `poked` (c,); for each row one of its polygon that
-    is no tip, by which it can be told whether the polygon counts: beside a tip the side of the body that pokes is near, whatever is deep.
+    """`facing`, and behind its rows the tips (theory/patch 3.9) of candidates that are `poked` (c,); for each tip the deepest row of its
+    polygon, by which it can be told whether that counts (beside a tip the side of the body that pokes is near, whatever is deep), for
+    others themselves.
     """
     order = np.lexsort((master, slave, pair))
     slave, master, pair = slave[order], master[order], pair[order]
@@ -463,7 +464,10 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, poked,
                     used += 1
             if used == rows:
                 many_tips = tips
-            of[tips:many_tips] = rows
+            deepest = rows
+            for r in range(rows, used):
+                deepest = r if out.gap[r] < out.gap[deepest] else deepest
+            of[tips:many_tips] = deepest
     return used, many_tips
 
 

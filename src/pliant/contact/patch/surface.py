@@ -510,16 +510,17 @@ def _shape(motion: Motion, place: Place, body: Ints) -> Shape:
 
 
 def _that_count(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, like: Ints, there: Floats) -> Patches:
-    """Rows that are the short way out, with their share of the area; rows count as that which they are like does, (r,)."""
+    """Rows that are the short way out, with their share of the area; rows count as those do that they are `like` (r,)."""
     faces, rigid = surfaces.flats.faces, both_rigid(motion, pairs.slave, pairs.master)
     few = np.where(rigid, surfaces.flats.few[pairs.slave], pairs.slave), np.where(rigid, surfaces.flats.few[pairs.master], pairs.master)
     a, b = pairs.slave[found.pair], pairs.master[found.pair]
     side, explicit = np.minimum(surfaces.side[a], surfaces.side[b]), motion.ways[0]
-    share = entered(motion.start, faces, found, pairs.before[found.pair])
+    poke = found.tip > 0.0
+    asked = patches.select(found, like) if poke.any() else found
+    share = pairs.share[found.pair] * entered(motion.start, faces, asked, pairs.before[found.pair])
     # explicit bodies would lose the energy of rows that go: 2 % in half a second in a closed box
     whole = rigid[found.pair] | explicit[a] | explicit[b]
-    share *= straight(surfaces.tree, there, faces, few[0][found.pair], few[1][found.pair], found, FRESH * side, side, whole)
-    share = share[like] * pairs.share[found.pair]
+    share *= straight(surfaces.tree, there, faces, few[0][found.pair], few[1][found.pair], asked, FRESH * side, side, whole, poke)
     return _with_share(found, share)
 
 
