@@ -97,7 +97,7 @@ def test_a_process_that_compiles_finds_the_bits_of_one_that_takes_kernels_from_t
 @tried
 def test_a_kernel_shares_no_function_with_others():
     """The linker would take the copy of whichever kernel was loaded first, and copies differ in their last digits."""
-    find = fresh(keys._find.py_func)  # one of pliant's, compiled here and now
+    find = fresh(keys.places.py_func)  # one of pliant's, compiled here and now
     out = np.zeros(2, int)
     find(np.array([3, 5, 9]), np.array([5, 9]), out)
     assert list(out) == [1, 2]
@@ -115,13 +115,13 @@ known, keys = np.array([3, 5, 9]), np.array([5, 9, 4])
 find(known, keys)
 if sys.argv[1] == "read":
     assert "numba.np.npyimpl" not in sys.modules  # what Numba compiles NumPy with
-    from pliant.detect.keys import _find
+    from pliant.detect.keys import places
     @numba.njit
     def calls(known, keys, out):
-        _find(known, keys, out)
+        places(known, keys, out)
     out = np.zeros(3, int)
     calls(known, keys, out)
-    print(_find.stats.cache_hits and list(map(int, out)))
+    print(places.stats.cache_hits and list(map(int, out)))
 """
 
 

@@ -72,7 +72,7 @@ def test_polygons_that_meet_in_a_place_have_one_tip_together(height):
 
 
 def carried(posed: Posed) -> np.ndarray:
-    return carried_by_area(posed.points, posed.faces, posed.faces, posed.rims, posed.found, 1)
+    return carried_by_area(posed.points, posed.faces, posed.faces, posed.rims, posed.found, np.ones(1))
 
 
 def test_area_carries_all_of_a_face_that_lies_on_another():

@@ -9,9 +9,9 @@ from pliant.detect.patches import Patches, Rims, on_sharp_edge
 from pliant.kernels import add, cross, dot, kernel, load, scale, store, sub
 
 
-def carried_by_area(points: Floats, faces: Ints, skin: Ints, rims: Rims, found: Patches, count: int) -> Floats:
+def carried_by_area(points: Floats, faces: Ints, skin: Ints, rims: Rims, found: Patches, share: Floats) -> Floats:
     """How deep tips are [m] where the area around them carries all that they would, (r,), 0 of other rows; skin (f, 3): the faces of bodies
-    as they are drawn; count: of the pairs.
+    as they are drawn; share (k,): of its area that each pair has been given, where two bodies, or one with itself, are there both ways.
 
     Around a node there is the area T, a third of that of its faces, seen along the normal n of the row, T = n . sum a / 3. What there is
     of it that overlaps is the volume V = sum b_r a_r x_r over rows at depths x_r, with the node's shape function b: V / T is the depth at
@@ -20,10 +20,10 @@ def carried_by_area(points: Floats, faces: Ints, skin: Ints, rims: Rims, found: 
     out = np.zeros(len(found))
     if (found.tip > 0.0).any():
         order = np.argsort(found.pair, kind="stable")
-        start = np.searchsorted(found.pair[order], np.arange(count + 1))
+        start = np.searchsorted(found.pair[order], np.arange(len(share) + 1))
         around = np.zeros((len(points), 3))
         _around(points, skin, around)
-        _carried(faces, rims, around, order, start, found, out)
+        _carried(faces, rims, around, order, start, found, share, out)
     return out
 
 
@@ -51,7 +51,7 @@ def _volumes(faces, order, first, end, found, volume):  # type: ignore[no-untype
 
 
 @kernel
-def _carried(faces, rims, around, order, start, found, out):  # type: ignore[no-untyped-def]
+def _carried(faces, rims, around, order, start, found, share, out):  # type: ignore[no-untyped-def]
     total = np.zeros((2, len(around)))
     for p in range(len(start) - 1):
         poked = False
@@ -73,7 +73,7 @@ def _carried(faces, rims, around, order, start, found, out):  # type: ignore[no-
                 area += w[c] * dot(load(around, faces[f, c]), n)
                 volume += w[c] * total[side, faces[f, c]]
             area = area if mine else -area
-            out[t] = volume / area if area > 0.0 else 0.0
+            out[t] = volume / (share[p] * area) if area > 0.0 else 0.0
         for k in range(start[p], start[p + 1]):
             r = order[k]
             for c in range(3):

@@ -13,6 +13,7 @@ At sharp edges the faces on either side make contacts of their own, so that the 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from pliant.kernels import axpy, dot, kernel, load, norm, scale, store
 from pliant.model import Rest
 from pliant.world.motion import Motion, Rows
 
+LEAST = 1e-100  # [N] less than any force; its square is a number still
 LOAD, AREA, GAP, NORMAL, FORCE, AT, SLIP, STICKS, SUMS = 0, 1, 2, 3, 6, 9, 12, 15, 16  # columns of the sums over the rows of a contact
 
 
@@ -67,11 +69,26 @@ def _cells(faces: Ints, normal: Floats) -> tuple[Ints, int]:
     return label.reshape(-1, 3), int(label.max(initial=-1)) + 1
 
 
+class Columns(NamedTuple):
+    """Of the record, to be filled."""
+
+    normal: Floats
+    across: Floats  # [N s] friction
+    along: Floats  # [N s]
+    gap: Floats
+    sticking: Floats
+    at: Floats
+    slip: Floats
+    numbers: Ints  # (4, k) bodies, faces
+
+
 def recovered(
     motion: Motion, pairs: Pairs, found: Merged, rows: Rows, force: Floats, friction: Floats, gap: Floats, mu: Floats, sticks: Bools,
     slip: Floats,
 ) -> Contacts:
     """The record of a step, from the normal forces [N] (r,), friction [N] (r, 3), gaps [m] and so on of the rows."""
+    # open rows may hold what their load of friction was left at (theory/patch 4.1): they count, with next to no weight in means
+    force = np.where((force == 0.0) & friction.any(axis=1), LEAST, force)
     cells, many = motion.kept(Cells), len(force)
     counts = np.empty(many, np.int64)  # first what each row is, then those that count
     key, cell, share = np.empty(3 * many, np.int64), np.empty(3 * many, np.int64), np.empty(3 * many)
@@ -89,7 +106,7 @@ def recovered(
     many, point, weight = _record(
         rank, counts, cell[: 3 * taken], share, force, friction, rows.normal, rows.at, found.area, gap, sticks, slip, rows.start,
         rows.point, rows.weight, cells.mark, mu, found.pair, found.slave, found.master, pairs.slave, pairs.master, motion.dt, total,
-        normal, across, along, mean_gap, sticking, at, slid, numbers,
+        Columns(normal, across, along, mean_gap, sticking, at, slid, numbers),
     )  # fmt: skip
     return Contacts(
         a=numbers[0], b=numbers[1], feature_a=numbers[2], feature_b=numbers[3], point=at, normal=normal, gap=mean_gap, impulse=along,
@@ -111,13 +128,13 @@ def _group(  # type: ignore[no-untyped-def]
 @kernel
 def _record(  # type: ignore[no-untyped-def]
     order, listed, cell, share, force, friction, row_normal, row_at, area, row_gap, sticks, row_slip, row_start, row_point, row_weight,
-    mark, mu, pair, slave, master, a, b, dt, total, normal, across, along, gap, sticking, at, slip, numbers,
+    mark, mu, pair, slave, master, a, b, dt, total, out,
 ):  # fmt: skip
     """Sums and columns of the contacts, in the given order; how many points carry each, these, and their weights."""
     begin, corner, part = np.zeros(len(order) + 1, np.int64), np.empty(len(cell), np.int64), np.empty(len(cell))
     _sort(order, listed, cell, share, begin, corner, part)
     _sum(begin, corner, part, force, friction, row_normal, row_at, area, row_gap, sticks, row_slip, total)
-    _tell(total, begin, corner, mu, pair, slave, master, a, b, dt, normal, across, along, gap, sticking, at, slip, numbers)
+    _tell(total, begin, corner, mu, pair, slave, master, a, b, dt, out)
     return _support(begin, corner, part, force, total, row_start, row_point, row_weight, mark)
 
 
@@ -250,9 +267,7 @@ def _sum(begin, corner, share, force, friction, normal, at, area, gap, sticks, s
 
 
 @kernel
-def _tell(  # type: ignore[no-untyped-def]
-    total, begin, corner, mu, pair, slave, master, a, b, dt, normal, across, along, gap, sticking, at, slip, numbers
-):  # fmt: skip
+def _tell(total, begin, corner, mu, pair, slave, master, a, b, dt, out):  # type: ignore[no-untyped-def]
     """The columns of the record, from the sums.
 
     Normals are turned towards the force where it leaves the cone of friction about them. Every row keeps its own cone; where normals
@@ -267,12 +282,13 @@ def _tell(  # type: ignore[no-untyped-def]
         if away > sine:
             n = axpy(math.sqrt(1.0 - sine * sine), ahead, scale(sine / away, aside))
         press = dot(force, n)
-        store(normal, c, n)
-        store(across, c, scale(dt, axpy(-press, n, force)))
-        store(at, c, scale(1.0 / t[LOAD], (t[AT], t[AT + 1], t[AT + 2])))
-        store(slip, c, scale(1.0 / t[LOAD], (t[SLIP], t[SLIP + 1], t[SLIP + 2])))
-        along[c], gap[c], sticking[c] = dt * press, t[GAP] / t[AREA] if t[AREA] > 0.0 else 0.0, 1.0 if t[STICKS] > 0.5 * t[LOAD] else 0.0
-        numbers[0, c], numbers[1, c], numbers[2, c], numbers[3, c] = a[pair[r]], b[pair[r]], slave[r], master[r]
+        store(out.normal, c, n)
+        store(out.across, c, scale(dt, axpy(-press, n, force)))
+        store(out.at, c, scale(1.0 / t[LOAD], (t[AT], t[AT + 1], t[AT + 2])))
+        store(out.slip, c, scale(1.0 / t[LOAD], (t[SLIP], t[SLIP + 1], t[SLIP + 2])))
+        out.along[c], out.gap[c] = dt * press, t[GAP] / t[AREA] if t[AREA] > 0.0 else 0.0
+        out.sticking[c] = 1.0 if t[STICKS] > 0.5 * t[LOAD] else 0.0
+        out.numbers[0, c], out.numbers[1, c], out.numbers[2, c], out.numbers[3, c] = a[pair[r]], b[pair[r]], slave[r], master[r]
 
 
 def _behind_curves(motion: Motion, pairs: Pairs, found: Merged, cells: Cells, key: Ints) -> Floats:

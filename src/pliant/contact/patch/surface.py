@@ -390,7 +390,7 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: B
     if len(on_shapes_):
         parts.append(_on_shapes(motion, surfaces, pairs, on_shapes_, place))
     found, points = patches.joined(parts), patches.empty(0)
-    found.carried[:] = carried_by_area(place.points, surfaces.flats.faces, motion.skin.faces, surfaces.rims, found, len(pairs))
+    found.carried[:] = carried_by_area(place.points, surfaces.flats.faces, motion.skin.faces, surfaces.rims, found, pairs.share)
     if (some & (pairs.points > 0.0)).any():
         found = _with_share(found, 1.0 - pairs.points[found.pair])
         points = _in_bodies(motion, surfaces, pairs, place, some)
