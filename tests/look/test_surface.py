@@ -43,6 +43,18 @@ def test_a_few_sharp_edges_are_no_crease():
     assert len(Shading.of(points, solid).creases) == 6 and len(Shading.of(points, solid).point) == 12
 
 
+@pytest.mark.parametrize("fades", [False, True])
+def test_a_fold_that_fades_out_is_no_crease(fades):
+    """A sheet folded from border to border has a crease; a fold that ends within the sheet, as between toes, has none."""
+    x, y = (a.ravel() for a in np.meshgrid(np.linspace(-1.0, 1.0, 21), np.linspace(-0.4, 0.4, 9), indexing="ij"))
+    points = np.stack([x, y, np.abs(y) * (np.clip(2.0 * x, 0.0, 1.0) if fades else 1.0)], axis=1)
+    a = (np.arange(20)[:, None] * 9 + np.arange(8)).ravel()
+    faces = np.concatenate([np.stack([a, a + 9, a + 10], axis=1), np.stack([a, a + 10, a + 1], axis=1)])
+    shading = Shading.of(points, faces)
+    assert len(shading.creases) == (0 if fades else 20)
+    assert len(shading.point) == len(points) + (0 if fades else 21)
+
+
 def test_shaded_as_round_nothing_is_sharp(falling):
     mesh = falling.box(0.2, 0.1)
     shading = Shading.of(mesh.points, mesh.boundary, -1.0)

@@ -39,7 +39,9 @@ class Shading:
         shared = key[a] == key[b]
         smooth = np.einsum("ij,ij->i", normal[a // 3], normal[b // 3]) > crease
         smooth |= crease <= -1.0
-        smooth[shared & ~smooth] = _strays(ends[a[shared & ~smooth]])
+        neighboured = np.zeros(len(key), bool)
+        neighboured[a[shared]] = neighboured[b[shared]] = True
+        smooth[shared & ~smooth] = _strays(ends[a[shared & ~smooth]], np.unique(ends[~neighboured]))
         sharp = np.stack([a, b], axis=1)[shared & ~smooth]
         a, b = a[shared & smooth], b[shared & smooth]
         same_way = ends[a, 0] == ends[b, 0]
@@ -66,11 +68,24 @@ class Shading:
         return self.creases[facing & lined[self.beside[:, 0]]]
 
 
-def _strays(edges: Ints) -> np.ndarray:
-    """Which sharp edges (e, 2) hang together with too few others to be a crease, (e,) bool."""
-    size = int(edges.max(initial=0)) + 1
-    label = labels(size, edges)[edges[:, 0]]
-    return np.bincount(label, minlength=size)[label] < CHAIN
+def _strays(edges: Ints, anchored: Ints) -> np.ndarray:
+    """Which sharp edges (e, 2) are no crease, (e,) bool: those that hang together with too few others, and lines that just end.
+
+    A crease parts two sides, so it runs in a loop, or to the border of a sheet (points `anchored`). A fold that fades out, as between toes,
+    has one side only: split there, the shading would break off in spikes.
+    """
+    size = int(max(edges.max(initial=0), anchored.max(initial=0))) + 1
+    kept = np.ones(len(edges), bool)
+    while True:
+        degree = np.bincount(edges[kept].ravel(), minlength=size)
+        degree[anchored] += 1
+        loose = kept & (degree[edges] < 2).any(axis=1)
+        if not loose.any():
+            break
+        kept &= ~loose
+    label = labels(size, edges[kept])[edges[:, 0]]
+    count = np.bincount(label[kept], minlength=size)
+    return ~kept | (count[label] < CHAIN)
 
 
 def face_normals(points: Floats, triangles: Ints) -> Floats:
