@@ -25,6 +25,7 @@ LINEAR, COROTATED, STVK, NEO_HOOKEAN = 0, 1, 2, 3  # codes of the laws that have
 X, V, OUT, TET = 0, 30, 60, 90
 F, RATE, R, P, B, SPIN = 102, 111, 120, 129, 138, 147
 LAM, MU, VOLUME, WORK, TRUSTED = 156, 157, 158, 159, 160
+VISCOUS = R  # stress of damping, of laws that need no R
 ROWS = 161
 
 

@@ -13,6 +13,7 @@ from pliant.bodies.fem.blocks import (
     STVK,
     TET,
     TRUSTED,
+    VISCOUS,
     F,
     P,
     R,
@@ -33,8 +34,9 @@ from pliant.bodies.fem.blocks import (
     stvk_stress,
     turn,
 )
-from pliant.bodies.fem.stiffness import tangent, tangent_times
-from pliant.bodies.matrix3 import IDENTITY, combined, svd_rotation
+from pliant.bodies.fem.laws import neo_hookean, stvk
+from pliant.bodies.fem.stiffness import projected_pairs, tangent, tangent_times
+from pliant.bodies.matrix3 import IDENTITY, combined, fast_rotation, positive, product, svd_rotation, symmetric_axes, transposed
 from pliant.kernels import inline, kernel, parallel, prange
 
 
@@ -120,16 +122,46 @@ def _damping_stress(law, f, rate, lam, mu):  # type: ignore[no-untyped-def]
 
 
 @inline
+def _axes(f):  # type: ignore[no-untyped-def]
+    """F = R S: R, the stretches and axes of S, and whether they can be trusted."""
+    r, rotated = fast_rotation(f)
+    stretches, axes, exact = symmetric_axes(product(transposed(r), f))
+    return r, stretches, axes, rotated & exact
+
+
+@inline
+def _put_damping(s, k, r, axes, trusted, second, symmetric, skew):  # type: ignore[no-untyped-def]
+    """`_damping_stress` of a lane to VISCOUS, by the tangent in these axes: with U = R V, dP = R (V dP' V^T) of R^T dF. TRUSTED says whether."""
+    same, swap = projected_pairs(symmetric, skew)
+    rate = product(transposed(r), matrix(s, RATE, k))
+    put(s, VISCOUS, k, product(r, tangent_times((axes, axes, second, same, swap), rate)))
+    s[TRUSTED * LANES + k] = 1.0 if trusted & positive(second) else 0.0
+
+
+@inline
 def _hyperelastic_stress(s, law, rate):  # type: ignore[no-untyped-def]
     if law == STVK:
         stvk_stress(s)
     else:
         neo_hookean_stress(s)
-    if rate:
+    if not rate:
+        return
+    if law == STVK:
         for k in range(LANES):
+            r, stretches, axes, trusted = _axes(matrix(s, F, k))
+            second, symmetric, skew = stvk.principal(stretches, s[LAM * LANES + k], s[MU * LANES + k])
+            _put_damping(s, k, r, axes, trusted, second, symmetric, skew)
+    else:
+        for k in range(LANES):
+            r, stretches, axes, trusted = _axes(matrix(s, F, k))
+            second, symmetric, skew = neo_hookean.principal(stretches, s[LAM * LANES + k], s[MU * LANES + k])
+            _put_damping(s, k, r, axes, trusted, second, symmetric, skew)
+    for k in range(LANES):
+        if s[TRUSTED * LANES + k] == 0.0:
             lam, mu = s[LAM * LANES + k], s[MU * LANES + k]
-            extra = _damping_stress(law, matrix(s, F, k), matrix(s, RATE, k), lam, mu)
-            put(s, P, k, combined(1.0, matrix(s, P, k), 1.0, extra))
+            put(s, VISCOUS, k, _damping_stress(law, matrix(s, F, k), matrix(s, RATE, k), lam, mu))
+    for k in range(LANES):
+        put(s, P, k, combined(1.0, matrix(s, P, k), 1.0, matrix(s, VISCOUS, k)))
 
 
 @inline

@@ -153,11 +153,16 @@ def tangent(law, f, r, lam, mu):  # type: ignore[no-untyped-def]
         second, symmetric, skew = stvk.principal(s, lam, mu)
     else:
         second, symmetric, skew = neo_hookean.principal(s, lam, mu)
+    same, swap = projected_pairs(symmetric, skew)
+    return u, v, projected(second), same, swap
+
+
+@inline
+def projected_pairs(symmetric, skew):  # type: ignore[no-untyped-def]
+    """`same` and `swap` of a tangent, from the eigenvalues of its pairs that are not negative."""
     a, b, c = max(symmetric[0], 0.0), max(symmetric[1], 0.0), max(symmetric[2], 0.0)
     x, y, z = max(skew[0], 0.0), max(skew[1], 0.0), max(skew[2], 0.0)
-    same = (0.5 * (a + x), 0.5 * (b + y), 0.5 * (c + z))
-    swap = (0.5 * (a - x), 0.5 * (b - y), 0.5 * (c - z))
-    return u, v, projected(second), same, swap
+    return (0.5 * (a + x), 0.5 * (b + y), 0.5 * (c + z)), (0.5 * (a - x), 0.5 * (b - y), 0.5 * (c - z))
 
 
 @inline
