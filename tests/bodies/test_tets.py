@@ -11,6 +11,7 @@ from pliant.bodies.fem import materials
 from pliant.bodies.fem.any_law import gradients
 from pliant.bodies.fem.materials import LAWS
 from pliant.bodies.fem.tets import Tet4, Tet10, elevated
+from pliant.bodies.matrix3 import symmetric_axes
 from pliant.bodies.stable_step import block_matrix
 from pliant.geometry.mesh import TET_EDGES
 
@@ -261,6 +262,32 @@ def test_damping_is_minus_b_times_stiffness_times_velocity(kind, law, seed):
     expected = -0.02 * element_matrix(group, x)[0] @ v.ravel()
     assert np.allclose(damping.ravel(), expected, rtol=0, atol=1e-9 * (np.abs(expected).max() + 1000))
     assert (damping * v).sum() <= 1e-9
+
+
+@every_kind
+@pytest.mark.parametrize("law", ["stvk", "neo-hookean"])
+def test_damping_of_elements_side_by_side_is_right_where_some_are_inverted_or_squeezed(kind, law):
+    """Lanes whose axes or tangent cannot be taken from all lanes at once are redone one by one."""
+    points, cells = box_mesh(3, kind)
+    rng = np.random.default_rng(3)
+    rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    for size in (1e-9, 0.1, 0.5):  # nearly at rest, and torn about until a third is inverted
+        group, _ = make(kind, law, points, cells, rayleigh=0.02)
+        x, v = (points + size * rng.normal(size=points.shape)) @ rotation.T, rng.normal(size=points.shape)
+        damping = (corner_forces(group, x, v) - corner_forces(group, x)).reshape(len(cells), -1)
+        expected = -0.02 * np.einsum("eij,ej->ei", element_matrix(group, x), v[cells].reshape(len(cells), -1))
+        assert np.allclose(damping, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("values", [(3.0, 1.0, 1e-3), (1.0, 1.0, 1.0), (2.0, 2.0, -1.0), (0.0, 0.0, 1.0), (1.0, 1.0 + 1e-9, 1.0 - 1e-9)])
+def test_axes_of_symmetric_matrices_put_them_together_again(values):
+    rng = np.random.default_rng(4)
+    for turned in (np.eye(3), np.eye(3)[[1, 2, 0]], *(np.linalg.qr(rng.normal(size=(3, 3)))[0] for _ in range(50))):
+        matrix = turned @ np.diag(values) @ turned.T
+        found, axes, exact = symmetric_axes(tuple(matrix.ravel()))
+        v = np.reshape(axes, (3, 3))
+        assert exact and np.allclose(v @ v.T, np.eye(3), atol=1e-14) and np.linalg.det(v) > 0
+        assert np.allclose(v @ np.diag(found) @ v.T, matrix, atol=1e-13)
 
 
 @every_kind

@@ -100,7 +100,7 @@ def determinant(a):  # type: ignore[no-untyped-def]
 
 
 CONVERGED = 1e-16  # of the squared last change: the change was below 1e-8, so the error left is below 1e-16
-SMALL = 1e-28  # of squared entries beside squared eigenvalues: axes are right to 1e-14 where these differ, and need not be where they do not
+SMALL = 1e-28  # of squared entries beside squared eigenvalues: what is put together from them again is right to 1e-14
 SWEEPS = 10  # one-sided Jacobi ends after 4 to 6 sweeps
 
 

@@ -131,7 +131,7 @@ def _axes(f):  # type: ignore[no-untyped-def]
 
 @inline
 def _put_damping(s, k, r, axes, trusted, second, symmetric, skew):  # type: ignore[no-untyped-def]
-    """`_damping_stress` of a lane to VISCOUS, by the tangent in these axes: with U = R V, dP = R (V dP' V^T) of R^T dF. TRUSTED says whether."""
+    """`_damping_stress` of a lane to VISCOUS, by the tangent in these axes: as U = R V, dP = R (V dP' V^T) of R^T dF. TRUSTED: whether."""
     same, swap = projected_pairs(symmetric, skew)
     rate = product(transposed(r), matrix(s, RATE, k))
     put(s, VISCOUS, k, product(r, tangent_times((axes, axes, second, same, swap), rate)))
