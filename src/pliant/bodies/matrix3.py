@@ -15,7 +15,7 @@ dl/dF = R, differentiating p = 0 gives
 Every term is R times a polynomial of S, so an error of l leaves the polar factor of the result alone; one step
 X <- (X + X^-T) / 2 (Higham 1986) squares it away, and its change tells whether it was small.
 
-``symmetric_axes`` eigenvalues and axes of S, branch free as well: cyclic Jacobi (Golub and Van Loan 2013, 8.5), a fixed number of sweeps.
+``symmetric_axes`` eigenvalues and axes of S, branch free as well: cyclic Jacobi (Golub 2013, 8.5), a fixed number of sweeps.
 
 ``signed_svd``     any matrix: one-sided Jacobi (Hestenes 1958), accurate for small singular values.
 """
