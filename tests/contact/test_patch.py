@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from pliant import Scene
 
@@ -85,6 +86,22 @@ def test_a_cube_lands_on_its_edge_no_deeper_than_tips_let_it():
         sim.step()
         lowest = min(lowest, sim.state.x[:, 2].min())
     assert lowest == pytest.approx(-1.20e-4, rel=0.1)
+
+
+def test_an_edge_slides_along_another_without_friction():
+    """Two crossing edges part along what is normal to both; pushed along the normals of their faces they held each other back by 0.17."""
+    scene = Scene(dt=0.001, gravity=(0, 0, 0), contact=PATCH)
+    beam = dict(kind="box", size=(0.2, 0.06, 0.06), edge=0.05)
+    high = 0.06 * 2**-0.5
+    scene.add(name="low", shape=beam, position=(0, 0, -high), rotation=(45, 0, 0), friction=0.0, **made(False, 1e6))
+    across = Rotation.from_euler("xz", [45, 90], degrees=True).as_rotvec(degrees=True)
+    moves = dict(position=(-0.02, 0.003, high + 1e-4), rotation=tuple(across), velocity=(0.5, 0.07, -0.15))
+    scene.add(name="top", shape=beam, **moves, friction=0.0, **made(False, 1e7))
+    sim, impulse = scene.simulate(), np.zeros(3)
+    while sim.time < 0.03:
+        sim.step()
+        impulse += sim.dt * sim.contacts("top", "low").total_force
+    assert impulse[2] > 0.03 and np.hypot(impulse[0], impulse[1]) < 0.02 * impulse[2]
 
 
 def test_heavy_stands_on_light():

@@ -90,6 +90,48 @@ def test_area_carries_nothing_of_a_corner_that_pokes():
     assert 0.0 < carried(posed)[deepest] < 0.05e-3
 
 
+def ridges(way: float, slopes: tuple[float, float, float, float], depth: float) -> patches.Patches:
+    """A ridge along x at z = 0 and above it another, upside down, turned by an angle and so deep in it; slopes of their four sides."""
+    up = np.array([[-1, 0, 0], [1, 0, 0], [0, 1, -slopes[0]], [0, -1, -slopes[1]]], float)
+    down = np.array([[-1, 0, 0], [1, 0, 0], [0, 1, slopes[2]], [0, -1, slopes[3]]], float)
+    c, s = math.cos(way), math.sin(way)
+    down = down @ np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]]) + [0.1, 0.07, -depth]
+    points, faces = np.concatenate([down, up]), np.array([[0, 2, 1], [0, 1, 3], [4, 5, 6], [5, 4, 7]])
+    node, edge = np.zeros(8, bool), np.zeros((4, 3), bool)
+    node[[0, 1, 4, 5]] = True
+    edge[0, 1] = edge[1, 2] = edge[2, 2] = edge[3, 2] = True
+    slave, master = np.array([0, 0, 1, 1]), np.array([2, 3, 2, 3])
+    full, none = np.full(4, 0.1), np.zeros(4, bool)
+    rims = patches.Rims(node, edge, node[faces].any(axis=1))
+    found, _ = patches.facing_with_tips(points, faces, slave, master, np.zeros(4, np.int64), full, full, none, ~none, rims)
+    mine, other = (np.einsum("rk,rki->ri", w, points[faces[f]]) for w, f in ((found.weights, found.slave), (found.others, found.master)))
+    assert other - mine == pytest.approx(found.gap[:, None] * found.normal, abs=1e-12), "the places of a row are on one line along it"
+    assert found.at == pytest.approx(0.5 * (mine + other), abs=1e-12)
+    return found
+
+
+def _meet(way: float, depth: float) -> list[float]:
+    """The middle between the two ridges where they cross."""
+    return [0.1 - 0.07 * math.cos(way) / math.sin(way), 0.0, -0.5 * depth]
+
+
+SLOPE = st.floats(0.3, 1.2)
+
+
+@given(way=st.floats(0.3, math.pi - 0.3), slopes=st.tuples(SLOPE, SLOPE, SLOPE, SLOPE), depth=st.floats(-1e-2, 1e-2))
+def test_edges_that_cross_part_along_the_way_that_is_normal_to_both(way, slopes, depth):
+    """Not along the normals of their faces, which would hold back what slides along them; as deep as the edges are; what overlaps of the
+    faces pushes the same way (theory/patch 3.9)."""
+    found = ridges(way, slopes, depth)
+    tips = found.tip > 0.0
+    crossing = tips & (np.abs(found.gap + depth) < 1e-9)
+    closed = ~tips & (found.gap < 0.0)
+    assert crossing.any() and closed.any() == (depth > 1e-6)
+    assert found.normal[closed] == pytest.approx(np.tile([0.0, 0.0, -1.0], (closed.sum(), 1)), abs=1e-9)
+    assert found.normal[crossing] == pytest.approx(np.tile([0.0, 0.0, -1.0], (crossing.sum(), 1)), abs=1e-9)
+    assert found.at[crossing] == pytest.approx(np.tile(_meet(way, depth), (crossing.sum(), 1)), abs=1e-9)
+
+
 @given(x=st.floats(-1e-2, 1e-2), y=st.floats(-1e-2, 1e-2), k=st.floats(1.0, 1e8))
 def test_force_of_what_keeps_energy_is_the_difference_of_energies_over_the_way(x, y, k):
     """f (x - y) = k/2 (max(x, 0)^2 - max(y, 0)^2), and its slope is that of differences (theory/patch 4.6)."""

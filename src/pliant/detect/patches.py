@@ -23,6 +23,7 @@ import numpy as np
 
 from pliant.base import Bools, Floats, Ints
 from pliant.detect.penetration import ACROSS
+from pliant.geometry.normals import face_normal
 from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
 # cosine between one normal and the other turned round: triangles below FACING do not face each other, those above ACROSS do so with all
@@ -355,6 +356,74 @@ def _put(out, r, faces_, frame, corners, place, gap, area):  # type: ignore[no-u
     out.gap[r], out.area[r] = gap, area
 
 
+@inline
+def _edge_of(points, faces, face, weights, r):  # type: ignore[no-untyped-def]
+    """Of a place on an edge of a face: the corner across from it, and the edge behind that, as a vector; no corner (-1) at its ends."""
+    across = -1
+    for k in range(3):
+        if weights[r, k] > 1.0 - ON_EDGE:
+            return -1, (0.0, 0.0, 0.0)
+        across = k if weights[r, k] < ON_EDGE else across
+    f, k = face[r], max(across, 0)
+    return across, sub(load(points, faces[f, (k + 2) % 3]), load(points, faces[f, (k + 1) % 3]))
+
+
+@inline
+def _behind(points, faces, face, weights, r, d):  # type: ignore[no-untyped-def]
+    """How far along d the place of a row is before the farthest corner of its face, and after the nearest."""
+    f = face[r]
+    x, y, z = dot(load(points, faces[f, 0]), d), dot(load(points, faces[f, 1]), d), dot(load(points, faces[f, 2]), d)
+    at = weights[r, 0] * x + weights[r, 1] * y + weights[r, 2] * z
+    return max(x, y, z) - at, at - min(x, y, z)
+
+
+@inline
+def _push_along(points, faces, out, r, d):  # type: ignore[no-untyped-def]
+    """Turn row r from its normal to the way d: the place on the slave stays, that on the master goes to where d meets its face."""
+    n, g, m = load(out.normal, r), out.gap[r], out.master[r]
+    a = load(points, faces[m, 0])
+    b, c = sub(load(points, faces[m, 1]), a), sub(load(points, faces[m, 2]), a)
+    normal = cross(b, c)
+    square = dot(normal, normal)
+    gap = g * dot(n, normal) / dot(d, normal)
+    way = sub(scale(gap, d), scale(g, n))  # of the master's place, in its face
+    w1, w2 = dot(cross(way, c), normal) / square, dot(cross(b, way), normal) / square
+    out.others[r, 0] -= w1 + w2
+    out.others[r, 1] += w1
+    out.others[r, 2] += w2
+    store(out.at, r, axpy(0.5, way, load(out.at, r)))
+    store(out.normal, r, d)
+    out.gap[r] = gap
+
+
+@inline
+def _cross(points, faces, out, r):  # type: ignore[no-untyped-def]
+    """Turn tip r, where edges of both sides cross, to the way that is normal to both; the places go to where these are closest."""
+    n, g = load(out.normal, r), out.gap[r]
+    k, e = _edge_of(points, faces, out.slave, out.weights, r)
+    j, h = _edge_of(points, faces, out.master, out.others, r)
+    normal = cross(e, h)
+    square = dot(normal, normal)
+    if k < 0 or j < 0 or square <= ON_EDGE * dot(e, e) * dot(h, h):
+        return
+    d = scale((1.0 if dot(normal, n) > 0.0 else -1.0) / math.sqrt(square), normal)
+    ahead, _ = _behind(points, faces, out.slave, out.weights, r, d)
+    _, back = _behind(points, faces, out.master, out.others, r, d)
+    close = ON_EDGE * math.sqrt(dot(e, e) + dot(h, h))
+    if not dot(d, n) > FACING or ahead > close or back > close:
+        return  # one of the faces is before its edge: it is not the edges that meet
+    gap = g * dot(n, d)
+    way = sub(scale(g, n), scale(gap, d))
+    s, t = dot(cross(way, h), normal) / square, dot(cross(way, e), normal) / square
+    out.weights[r, (k + 2) % 3] += s
+    out.weights[r, (k + 1) % 3] -= s
+    out.others[r, (j + 2) % 3] += t
+    out.others[r, (j + 1) % 3] -= t
+    store(out.at, r, axpy(s, e, axpy(-0.5, way, load(out.at, r))))
+    store(out.normal, r, d)
+    out.gap[r] = gap
+
+
 @kernel
 def _facing(points, faces, start, slave, master, pair, deep, high, sharp, poked, rims, out, pokes, of):  # type: ignore[no-untyped-def]
     used = many_tips = 0
@@ -417,17 +486,27 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, poked,
             x0, y0 = q[i, 0, 0], q[i, 0, 1]
             shape = (ux, uy, vx, vy, x0, y0, q[i, 1, 0] - x0, q[i, 1, 1] - y0, q[i, 2, 0] - x0, q[i, 2, 1] - y0)
             names, frame, tips, rows = (s, m, pair[start[group]]), (o, n, t1, t2), many_tips, used
+            d, lowest = n, np.inf
             for k in range(min(count, CLIPPED) if poked[place[i]] else 0):
                 u, v = poly[k, 0], poly[k, 1]
                 g, share = g0 + gu * u + gv * v, angle_at(poly, count, k, ROUNDING * twice) / (2.0 * math.pi)
                 if share == 0.0 or g < -depth or g > far:
                     continue
                 _put(pokes, many_tips, names, frame, shape, (u, v), g, 0.0)
-                if on_sharp_edge(faces, rims, pokes.slave, pokes.weights, many_tips) or on_sharp_edge(
-                    faces, rims, pokes.master, pokes.others, many_tips
-                ):
+                mine = on_sharp_edge(faces, rims, pokes.slave, pokes.weights, many_tips)
+                other = on_sharp_edge(faces, rims, pokes.master, pokes.others, many_tips)
+                if mine or other:
+                    if mine and other:
+                        _cross(points, faces, pokes, many_tips)
+                    elif mine:
+                        _push_along(points, faces, pokes, many_tips, scale(-1.0, face_normal(points, faces, m)))
+                    if g < lowest:
+                        d = load(pokes.normal, many_tips)
                     pokes.tip[many_tips] = part[i] * share
                     many_tips += 1
+                elif g < lowest:
+                    d = n
+                lowest = min(lowest, g)
             for side in range(2):  # what overlaps, then what is nearly touching
                 if side == 0:
                     some = cut(poly, count, g0 + depth, gu, gv, spare)
@@ -459,6 +538,9 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, poked,
                     else:
                         u, v = cu + l00 * COS[k], cv + l10 * COS[k] + l11 * SIN[k]
                     _put(out, used, names, frame, shape, (u, v), g0 + gu * u + gv * v, part[i] * area * share)
+                    if not corners and lowest < np.inf:
+                        out.area[used] *= dot(n, d)
+                        _push_along(points, faces, out, used, d)
                     if corners and min(out.weights[used, 0], out.weights[used, 1], out.weights[used, 2]) < ON_EDGE:
                         out.gap[used] /= math.sqrt(1.0 + gu * gu + gv * gv)  # the slave's own edge meets the master's face along its normal
                     used += 1

@@ -11,6 +11,7 @@ Of single steps the same is said of depth and space as they are then, and of tim
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -64,7 +65,7 @@ class Resolution:
     @property
     def finer(self) -> str:
         """The step that resolves it in time, and what it costs."""
-        return f"dt = {self.finer_dt:.2g} s resolves it, with {rounded(self.dt / self.finer_dt)} times as many steps"
+        return f"dt = {rounded_down(self.finer_dt)} s resolves it, with {rounded(self.dt / self.finer_dt)} times as many steps"
 
     @property
     def told(self) -> str:
@@ -75,6 +76,12 @@ class Resolution:
 def rounded(number: float) -> str:
     """Two figures of a number, written out."""
     return f"{float(f'{number:.2g}'):,g}"
+
+
+def rounded_down(number: float) -> str:
+    """Two figures of a positive number, never more than it is."""
+    near = f"{number:.2g}"
+    return near if float(near) <= number else f"{float(near) - 10.0 ** (math.floor(math.log10(number)) - 1):.2g}"
 
 
 def worded(value: float, bounds: tuple[float, float]) -> str:
