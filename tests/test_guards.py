@@ -77,13 +77,12 @@ def test_a_body_inside_another_is_refused():
 # -- inverted elements
 
 
-def crushed(depth, back=False):
+def crushed(depth, back=False, law="corotated"):
     """A cube whose upper side is driven down by `depth` (0.2: flat), and up again."""
     scene = Scene(dt=0.01, duration=0.2, gravity=(0, 0, 0), contact="none")
     shift = dict(times=[0, 0.1, 0.2], values=[[0, 0, 0], [0, 0, -depth], [0, 0, 0 if back else -depth]])
-    scene.add(
-        name="cube", shape=CUBE, fixed=[dict(side="-z")], motions=[dict(where=dict(side="+z"), shift=shift)], integrator="implicit"
-    )
+    held = dict(fixed=[dict(side="-z")], motions=[dict(where=dict(side="+z"), shift=shift)])
+    scene.add(name="cube", shape=CUBE, **held, integrator="implicit", material=dict(law=law))
     return scene
 
 
@@ -98,6 +97,13 @@ def test_elements_that_stay_inverted_stop_the_run_and_the_last_frame_shows_them(
         assert len(volume) == count and (volume <= 0).sum() == bad and np.flatnonzero(volume <= 0)[0] == first
         assert run.times[-1] == pytest.approx(time) and run.steps[-1] == step
         assert (run.field("det_F", -3) > 0).mean() > 0.95, "it should have stopped when many elements stayed inverted"
+
+
+@pytest.mark.parametrize("law", ["corotated", "neo-hookean"])
+def test_nobody_is_advised_to_take_the_law_that_is_there(law, tmp_path):
+    outcome = running.run(*running.start(crushed(0.3, law=law), tmp_path / "run", every=0.01))
+    assert "elements of cube were inverted" in outcome.message
+    assert ('a finer mesh or law = "neo-hookean"' in outcome.message) == (law == "corotated")
 
 
 def test_a_squeeze_without_inversion_is_not_mentioned(tmp_path):

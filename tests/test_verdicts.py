@@ -21,7 +21,7 @@ from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
 from pliant.measure.account import key_of
 from pliant.measure.forces import Forces
-from pliant.measure.resolution import ACROSS, DENT, WORDS, worded
+from pliant.measure.resolution import ACROSS, DENT, WORDS, rounded_down, worded
 from pliant.record import Run
 from pliant.shop import scenes
 from pliant.simulate import running

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pliant import Scene
 from pliant.measure.forces import Forces, Peak
-from pliant.measure.resolution import ACROSS, DEPTH, Resolution, resolution, worded
+from pliant.measure.resolution import ACROSS, DEPTH, Resolution, resolution, rounded_down, worded
 from pliant.measure.scales import Scales, scales_of
 from pliant.measure.windows import largest_mean, running_means
 
@@ -126,6 +128,12 @@ def test_the_depth_of_a_body_that_gives_way_alone_is_held_against_its_own_size()
     scales = scales_of(scene.simulate().world)
     found = scales.against(np.array([0, 1, 1]), np.array([1, 0, 2]))
     assert found == pytest.approx([0.1, 0.1, 0.04], rel=0.03)
+
+
+@given(st.floats(1e-9, 1e3))
+def test_a_bound_that_is_told_is_kept_by_who_follows_it(number):
+    """Two figures, never above: 1.95 ms is told as 1.9 ms, as 2 ms would not be enough."""
+    assert 0.9 * number < float(rounded_down(number)) <= number
 
 
 def test_advice_of_a_finer_edge_tells_what_it_costs():

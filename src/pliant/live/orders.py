@@ -25,6 +25,7 @@ from pliant.live.pack import pack, plain
 from pliant.live.server import BYTES, Server
 from pliant.live.session import Session
 from pliant.live.tape import Tape
+from pliant.measure.resolution import rounded_down
 from pliant.record.orders import Order
 from pliant.record.run import free_name
 from pliant.simulate.build import read_meshes
@@ -114,7 +115,7 @@ def set_dt(session: Session, order: Asked) -> Said:
     if dt > longest:
         raise PliantError(
             f"dt = {dt:g} s is too long: in one step a body would fall further than the smallest is large, {smallest:.3g} m. "
-            f"Give at most {longest:.2g} s."
+            f"Give at most {rounded_down(longest)} s."
         )
     before = session.sim.dt
     _rebuild(session, lambda new: Order(new.time, "dt", f"{before:g} s", f"{new.dt:g} s"), dt=dt)

@@ -11,6 +11,7 @@ from pliant import asking
 from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.register import room_of
 from pliant.detect.penetration import Penetration
+from pliant.measure.resolution import rounded_down
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.verdicts import method_of
 from pliant.waiting import doing
@@ -94,7 +95,7 @@ def check_cost(sim: Simulation) -> None:
     if sim.dt > longest:
         asking.refuse_odd(
             f"dt = {sim.dt:g} s is too long: in one step a body would fall further than the smallest is large, {smallest:.3g} m, so that "
-            f"what the run shows of contact is wrong. Give at most {longest:.2g} s"
+            f"what the run shows of contact is wrong. Give at most {rounded_down(longest)} s"
         )
 
 
@@ -180,9 +181,10 @@ class Guard:
             if len(bad) == 0 or not group.name.startswith("tet"):
                 continue
             for body in np.unique(owner[bad]):
-                self._look(body, bad[owner[bad] == body], np.flatnonzero(owner == body), before)
+                other = "" if group.name.endswith("neo-hookean") else " or law = \"neo-hookean\""
+                self._look(body, bad[owner[bad] == body], np.flatnonzero(owner == body), before, other)
 
-    def _look(self, body: int, bad: Ints, own: Ints, before: set[str]) -> None:
+    def _look(self, body: int, bad: Ints, own: Ints, before: set[str], other: str) -> None:
         name = self.sim.world.model.bodies.names[body]
         self.left[name] = len(bad)
         text = f"{len(bad)} of {len(own)} elements of {name} were inverted (first: {bad[0] - own[0]}) at t = {self.sim.time:.4g} s"
@@ -191,7 +193,7 @@ class Guard:
             if name in before:
                 raise PliantError(
                     f"{text}, step {self.sim.state.step}, and stay so. Likely the body is squeezed harder than its mesh can follow: use "
-                    "a smaller dt, a stiffer material, a finer mesh or law = \"neo-hookean\"."
+                    f"a smaller dt, a stiffer material, a finer mesh{other}."
                 )
         if len(bad) > self.inverted.get(name, (0, ""))[0]:
             self.inverted[name] = (len(bad), text)
