@@ -410,8 +410,9 @@ def _cross(points, faces, out, r):  # type: ignore[no-untyped-def]
     ahead, _ = _behind(points, faces, out.slave, out.weights, r, d)
     _, back = _behind(points, faces, out.master, out.others, r, d)
     close = ON_EDGE * math.sqrt(dot(e, e) + dot(h, h))
-    if not dot(d, n) > FACING or ahead > close or back > close:
-        return  # one of the faces is before its edge: it is not the edges that meet
+    level = -dot(d, face_normal(points, faces, out.master[r]))
+    if not min(dot(d, n), level) > FACING or ahead > close or back > close:
+        return  # one of the faces is before its edge, or along the way: it is not the edges that meet
     gap = g * dot(n, d)
     way = sub(scale(g, n), scale(gap, d))
     s, t = dot(cross(way, h), normal) / square, dot(cross(way, e), normal) / square
