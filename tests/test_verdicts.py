@@ -82,6 +82,15 @@ def test_a_body_that_went_through_ends_the_run_with_a_code_and_a_first_line(tmp_
         assert outcome.through == "", method
 
 
+def test_what_nothing_pushes_apart_is_told_before_it_is_through(tmp_path):
+    """Depth is read from contacts; where there are none it is looked for."""
+    outcome = running.run(*running.start(falling("idle").with_({"duration": 0.06}), tmp_path / "run"))
+    assert outcome.through == "" and outcome.max_depth == 0.0
+    assert [note for note in outcome.wrong if note.startswith("Contact pushed nothing apart") and "box and ground to 8.25 mm" in note], outcome.notes
+    held = running.run(*running.start(falling("continuous-penalty"), tmp_path / "held"))
+    assert "pushed nothing" not in "".join(held.notes)
+
+
 @pytest.mark.parametrize(("shift", "fails"), [((0.001, 0.002, 0.003), True), ((0.0, 0.0, 0.04), True), ((0.0, 0.0, 0.06), False)])
 def test_bodies_that_fill_the_same_place_have_failed(shift, fails):
     """Two cubes of 0.1 m, nearly in the same place: no point is far from the surface of the other; and up to the middle of each other."""
@@ -323,6 +332,27 @@ def test_elements_as_fine_as_is_named_resolve_the_contact_in_space(k, word, tmp_
     after = told(lying(0.01 / finer[k]), tmp_path / "after", ("mat", "box"))
     assert worded(after.resolution.across, ACROSS) == word, after.resolution
     assert "".join(after.advice).count("times finer") == 1 - k
+
+
+def test_elements_as_fine_as_is_named_resolve_a_corner_which_finer_ones_let_give_way(tmp_path):
+    """A soft cube on its corner: within an element the corner touches with too little for its load, and how wide it will be is foretold."""
+
+    def standing(edge):
+        scene = Scene(dt=4e-3, duration=0.08, contact="patch")
+        scene.add(name="ground", shape="plane", model="static")
+        soft = dict(youngs_modulus=1e4, poisson_ratio=0.3, density=5000.0, law="neo-hookean")
+        down = tuple(np.degrees(np.arccos(-(3**-0.5))) * np.array([-1.0, 1.0, 0.0]) / np.sqrt(2.0))  # (1, 1, 1) to (0, 0, -1)
+        cube = dict(kind="box", size=(0.06,) * 3, edge=edge)
+        scene.add(name="cube", shape=cube, position=(0, 0, 0.03 * 3**0.5), rotation=down, material=soft, integrator="implicit")
+        return scene
+
+    before = told(standing(0.02), tmp_path / "before", ("ground", "cube"))
+    finer = float(re.findall(r"([\d.]+) times finer", before.advice[-1])[0])
+    assert before.resolution.in_space == "not resolved" and finer < 0.7 * 7.0 / before.resolution.across, "as the width is now"
+    after = told(standing(0.02 / finer), tmp_path / "after", ("ground", "cube"))
+    assert worded(after.resolution.across, ACROSS) == "coarse"
+    wide = lambda each: each.across * each.edge
+    assert wide(after.resolution) > 1.3 * wide(before.resolution) and 17.0 * before.resolution.finer_edge == pytest.approx(wide(after.resolution), rel=0.15)
 
 
 def test_a_step_that_is_named_resolves_the_contact_in_time(tmp_path):

@@ -114,7 +114,7 @@ def test_words_of_depth_and_space():
     force, wide = np.full(10, 1.0), 2 * np.sqrt(0.01 / np.pi)
     found = Forces(Recorded(1e-3, force, 0.01, depth=2e-3)).strongest().resolution
     assert found.depth == pytest.approx(0.2) and found.in_depth == "coarse" and found.across == pytest.approx(wide / 0.01)
-    assert found.finer_edge == pytest.approx(wide / (ACROSS[0] + 1)) and found.word == "coarse"
+    assert found.finer_edge == pytest.approx(wide / (ACROSS[0] + 1)) and found.word == "coarse" and found.edge == 0.01
     rows = dict(Recorded(1e-3, force, 0.01, depth=2e-3).table, elastic=np.full(10, 1.0))
     assert resolution(rows, np.full(10, 1e-3), 1.0, 1.0, 5.0, 10, 0.01).in_depth == "resolved", "elasticity explains it"
 
@@ -138,6 +138,6 @@ def test_a_bound_that_is_told_is_kept_by_who_follows_it(number):
 
 def test_advice_of_a_finer_edge_tells_what_it_costs():
     """17 elements in the place of 8, to be sure of 16."""
-    seen = Resolution(0.0, 0.0, 20.0, 20.0, 8.0, np.nan, "resolved", "resolved", "coarse", 0.0, 0.0, 0.0, 1e-3, 1e-4, 2e-3)
+    seen = Resolution(0.0, 0.0, 20.0, 20.0, 8.0, np.nan, "resolved", "resolved", "coarse", 0.0, 0.0, 0.0, 1e-3, 1e-4, 2e-3, 17 * 2e-3 / 8)
     said = Peak("a", "b", 1.0, 0.1, 0.01, 1.0, 20.0, 1.0, 0.1, np.zeros(3), 0.0, 0.2, seen).advice
     assert len(said) == 1 and "of the softer one that are 2.2 times finer (2 mm in the mean; 11 times as many) make it resolved" in said[0]

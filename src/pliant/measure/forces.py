@@ -60,11 +60,12 @@ class Peak:
 
     def _finer(self) -> str:
         """How much finer elements would have to be to make it coarse, if it is not even that, and resolved; and what that costs."""
-        now, edge, said = self.resolution.across, self.resolution.finer_edge * (ACROSS[0] + 1.0), []
+        seen, said = self.resolution, []
+        wide = seen.finer_edge * (ACROSS[0] + 1.0)
         for least, word in zip(reversed(ACROSS), (WORDS[1], WORDS[0]), strict=True):
-            if now < least:
-                finer = math.ceil(10.0 * (least + 1.0) / now) / 10.0  # never too little by rounding
-                mean = f"{1e3 * edge / (least + 1.0):.2g} mm in the mean"
+            if seen.across < least:
+                finer = math.ceil(10.0 * (least + 1.0) * seen.edge / wide) / 10.0  # never too little by rounding
+                mean = f"{1e3 * wide / (least + 1.0):.2g} mm in the mean"
                 said.append(f"{finer:g} times finer ({mean}; {rounded(finer**3)} times as many) make it {word}")
         return f"elements of the softer one that are {', '.join(said)}"
 

@@ -51,6 +51,7 @@ class Resolution:
     dt: float  # [s] longest step that was taken while they touched
     finer_dt: float  # [s] step with which half a window would have STEPS steps
     finer_edge: float  # [m] mean edge for ACROSS[0] elements across, and one more, as the width is known to one; NaN: not by elements
+    edge: float  # [m] mean edge as it is
 
     @property
     def word(self) -> str:
@@ -133,7 +134,7 @@ def resolution(
     of the touch in which that was.
     """
     if not {"length", "elastic", "edge"} <= rows.keys():  # recorded before there were such columns
-        return Resolution(np.nan, np.nan, steps, touch, np.nan, np.nan, "", "", "", *(np.nan,) * 6)
+        return Resolution(np.nan, np.nan, steps, touch, np.nan, np.nan, "", "", "", *(np.nan,) * 7)
     part = depth_of(rows)
     worst = int(np.nanargmax(part)) if np.isfinite(part).any() else int(np.argmax(rows["depth"]))
     deepest = float(rows["depth"][worst])
@@ -142,8 +143,11 @@ def resolution(
     more = half / over - 1.0 if over > 0.0 else 0.0
     hardest = int(np.argmax(rows["normal_force"]))
     area, edge = float(rows["area"][hardest]), float(rows["edge"][hardest])
-    wide = 2.0 * np.sqrt(area / np.pi)
+    wide, elastic = 2.0 * np.sqrt(area / np.pi), float(np.nan_to_num(rows["elastic"][hardest]))
     across = wide / edge if area > 0.0 and np.isfinite(edge) else np.nan
+    # A corner within an element touches with next to nothing, and its dent, F / (2 a E), were deeper than the contact is wide. Finer
+    # elements let it give way until it is not: a' = F / (2 a' E), so a' = sqrt(a F / (2 a E)).
+    widens = max(wide, np.sqrt(2.0 * wide * elastic))
     hard = (rows["normal_force"] >= 0.5 * rows["normal_force"][hardest]) & (rows["elastic"] > 0.0)
     dent = float(np.median(np.maximum(rows["depth"], 0.0)[hard] / rows["elastic"][hard])) if hard.any() else np.nan
     longest = float(dt.max())
@@ -152,5 +156,5 @@ def resolution(
         in_depth=worded(float(part[worst]), DEPTH), in_time=_in_time(more, steps, touch),
         in_space=max(worded(across, ACROSS), worded(dent, DENT), key=["", *WORDS].index), deepest=deepest, at=float(worst),
         jump=1.0 - before / deepest if deepest > 0.0 else 0.0,
-        dt=longest, finer_dt=0.5 * window / STEPS, finer_edge=wide / (ACROSS[0] + 1.0) if np.isfinite(across) else np.nan,
+        dt=longest, finer_dt=0.5 * window / STEPS, finer_edge=widens / (ACROSS[0] + 1.0) if np.isfinite(across) else np.nan, edge=edge,
     )  # fmt: skip

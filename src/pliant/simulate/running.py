@@ -220,7 +220,7 @@ def _ended(loop: _Loop, status: str, message: str, began: float) -> Outcome:
     sim, recorder = loop.sim, loop.recorder
     if status != "failed":  # a state that failed would fail again; resume goes back to the one before
         loop.save()
-    through, accounts = loop.through.notes(), loop.accounts()
+    through, accounts = loop.through.notes(), [*loop.through.missed(), *loop.accounts()]
     notes = merged([
         *through, *sim.notes, *loop.notes.told(), *loop.cuts.notes(), *loop.depths.notes(), *accounts, *loop.matter.notes(),
         *loop.guard.notes,

@@ -247,13 +247,18 @@ def method_of(sim: Simulation, a: int, b: int) -> tuple[str, ContactMethod]:
 @dataclass
 class Through:
     """Bodies that are deeper in one another than the middle of the thinner one, or share more than half of the smaller one: contact pushes
-    them out on the other side, or not at all."""
+    them out on the other side, or not at all. And those that go deeper and deeper while contact does not push them."""
 
     sim: Simulation
     pairs: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)  # depth [m] and time [s] when it was first seen
+    free: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)  # of pairs without a push the deepest, the same
+    _pushed: Ints = field(default_factory=lambda: np.zeros(0, np.int64))  # pairs that the last step pushed apart
+    _before: dict[int, float] = field(default_factory=dict)  # [m] how deep the pairs without a push were at the last look
 
     def take(self, report: StepReport) -> None:
         """Look at what the contacts of a step say."""
+        some = report.pairs["normal_force"] > 0.0 if len(report.contacts) else slice(0)
+        self._pushed = key_of(report.pairs["a"][some], report.pairs["b"][some]) if len(report.contacts) else self._pushed[:0]
         thick, contacts = self.sim.world.derived(Thickness), report.contacts
         if report.max_depth > float(thick.half.min(initial=np.inf)):
             self._note(contacts.a, contacts.b, np.nan_to_num(contacts.depth), contacts.point, contacts.normal, report.time)
@@ -277,6 +282,18 @@ class Through:
         place = still.end[hits.point] - 0.5 * hits.gap[:, None] * hits.normal
         self._note(hits.a[some], hits.b[some], -hits.gap[some], place[some], hits.normal[some], self.sim.time)
         self._share(hits.a[some], hits.b[some], -hits.gap[some], still.end)
+        self._miss(hits.a[some], hits.b[some], -hits.gap[some])
+
+    def _miss(self, a: Ints, b: Ints, depth: Floats) -> None:
+        """Note pairs that nothing pushes at this look and at the last one, and that are deeper than they were."""
+        names, key = self.sim.world.model.bodies.names, key_of(a, b)
+        some = (depth > DEPTH[1] * scales_of(self.sim.world).against(a, b)) & ~np.isin(key, self._pushed)
+        now = {int(pair): float(depth[some & (key == pair)].max()) for pair in np.unique(key[some])}
+        for pair, deep in now.items():
+            if deep > self._before.get(pair, np.inf):
+                first, second = sorted(names[int(end[0])] for end in ends_of(np.array([pair])))
+                self.free[first, second] = max(self.free.get((first, second), (0.0, 0.0)), (deep, self.sim.time))
+        self._before = now
 
     def _share(self, a: Ints, b: Ints, depth: Floats, points: Floats) -> None:
         """Note bodies that fill the same place: where one is in another as a whole its surface is not far from the other's any more."""
@@ -321,6 +338,18 @@ class Through:
         told = [f"{a} and {b} at t = {time:.4g} s ({1e3 * depth:.3g} mm deep)" for (a, b), (depth, time) in found[:NAMED]]
         more = f", and {len(found) - NAMED} more pairs" if len(found) > NAMED else ""
         return [f"{FAILED}bodies went through each other beyond the middle of the thinner one: {', '.join(told)}{more}."]
+
+    def missed(self) -> list[str]:
+        """A sentence about those that nothing pushed."""
+        if not self.free:
+            return []
+        found = sorted(self.free.items(), key=lambda item: -item[1][0])
+        told = [f"{a} and {b} to {1e3 * depth:.3g} mm at t = {time:.4g} s" for (a, b), (depth, time) in found[:NAMED]]
+        more = f", and {len(found) - NAMED} more pairs" if len(found) > NAMED else ""
+        return [
+            f"Contact pushed nothing apart while bodies went deeper into each other: {', '.join(told)}{more}. What contact would have done "
+            "there is missing in this run: another contact method, bodies that start apart, or a shorter dt shows it."
+        ]
 
 
 def _common_box(points: Floats, first: Ints, second: Ints) -> float:
