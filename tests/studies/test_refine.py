@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 from pliant import Scene, refine
 from pliant.base import PliantError
 from pliant.cli import app
+from pliant.shop import scenes
 from pliant.simulate import running
 from pliant.studies.refine import CONVERGED, Limit, Row, limit_of
 
@@ -29,6 +31,17 @@ def test_sequences_without_a_limit_have_none():
     assert still.settled and still.value == 3.0 and still.last == pytest.approx(0.001 / 3.001)
     assert lucky.order > 9.0 and lucky.value == pytest.approx(3.001 + 0.001 / 3), "no order above 2 is relied on"
     assert two.assumed and two.value == pytest.approx(1.0) and limit_of([0.0, 0.0, 0.0]).last == 0.0
+
+
+def test_changes_that_grow_are_no_limit_however_small_they_are():
+    """A column that is let go: at 10, 5 and 2.5 ms all of its swing is lost, at 0.3 ms 0.109 J."""
+    grows = [0.1996, 0.1995, 0.1990]
+    assert not limit_of(grows).settled and "more and more, by 0.3% with" in Row("energy", "dt", grows, limit_of(grows)).verdict
+    assert limit_of([0.1996, 0.1990, 0.1993]).settled, "to and fro"
+    assert limit_of([0.19960, 0.19959, 0.19957]).settled, "a change that is told as 0.0 %"
+    slow = limit_of([1.0, 1.004, 1.007])  # by three quarters with each halving: three times as far again
+    assert slow.settled and slow.value == 1.007 and slow.last == pytest.approx(3 * 0.003 / 1.007) and slow.order < 0.5
+    assert not limit_of([1.0, 1.004, 1.0079]).settled, "39 times as far again"
 
 
 def test_what_disturbances_change_as_much_as_steps_do_is_chaotic():
@@ -61,6 +74,35 @@ def test_a_bounce_tends_to_what_shorter_steps_give(tmp_path):
     assert found.plot(tmp_path / "refined.png").stat().st_size > 10_000
     with pytest.raises(PliantError, match="no measure 'peek'"):
         refine(thrown(), measures=["peek"])
+
+
+def test_friction_tends_to_what_theory_says():
+    """A rigid block slides up a slope: friction takes mu N times the way, and steps err with their first power."""
+    scene = scenes.make("slope", dt=0.01, duration=0.3)
+    found = refine(scene, edges=1, measures=["force", "energy"]).row("energy")
+    slope, g = np.radians(10.0), 9.81
+    brake, normal = g * (np.sin(slope) + 0.3 * np.cos(slope)), 16.0 * g * np.cos(slope)
+    taken = 0.3 * normal * (3.0 * 0.3 - 0.5 * brake * 0.3**2)
+    assert found.limit.order == pytest.approx(1.0, abs=0.05) and found.limit.value == pytest.approx(taken, rel=1e-4)
+    off = abs(found.values[-1] / taken - 1.0)
+    assert found.limit.last == pytest.approx(off, rel=0.05) and off > 1e-3, "converged to what it is"
+
+
+def test_a_run_that_does_not_finish_leaves_what_the_others_say(monkeypatch):
+    """As with springs of given stiffness (`bar-on-cube`): between lighter nodes they are too stiff for the step of the scene."""
+    whole, runs = running.run, []
+
+    def run(*given):
+        runs.append(whole(*given))
+        return replace(runs[-1], status="failed", message="it flew apart") if len(runs) == 3 else runs[-1]
+
+    monkeypatch.setattr(running, "run", run)
+    found = refine(thrown(), dts=2, measures=["peak"])
+    assert [(row.measure, row.along) for row in found.rows] == [("peak", "dt")] and len(found.levels) == 2
+    assert found.notes == ["The run at dt = 0.002 s, edges 0.5, did not finish: it flew apart"]
+    with pytest.raises(PliantError, match="did not finish"):  # without the first there is nothing to hold others against
+        runs[:] = [None, None]
+        refine(thrown(), dts=2, measures=["peak"])
 
 
 def test_what_runs_say_against_themselves_is_told_with_the_table(monkeypatch):

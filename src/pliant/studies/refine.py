@@ -1,10 +1,11 @@
 """The same scene with shorter steps and finer elements: what its numbers tend to, how fast, and how far off they are.
 
 Values f1, f2, f3 at steps h, h / 2, h / 4 that approach a limit as f + c h^p have the observed order p = log2((f1 - f2) / (f2 - f3)), and
-Richardson's estimate of the limit is f3 + (f3 - f2) / (2^p - 1). Two values alone are taken for order 1. Where differences do not
-shrink, the scene is run again with disturbances of a tenth, a hundredth and a thousandth of what gravity does in a step. If these change
-a number as much as the steps do, and the least of them not a hundredth as much as the largest, as where all follows smoothly from the
-start, it is chaotic, and no step will settle it.
+Richardson's estimate of the limit is f3 + (f3 - f2) / (2^p - 1). Two values alone are taken for order 1. Differences that grow one way
+are the beginning of something, however small they are: what steps far too long lose is all that there is to lose, and changes little
+between two of them. Where differences do not shrink, the scene is run again with disturbances of a tenth, a hundredth and a thousandth
+of what gravity does in a step. If these change a number as much as the steps do, and the least of them not a hundredth as much as the
+largest, as where all follows smoothly from the start, it is chaotic, and no step will settle it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ MEASURES = {
     "energy": ("J", "that contact, damping and integration took"),
 }
 CONVERGED = 0.05  # part by which the finest value may be off to be called converged
-SMALL = 0.01  # change by the last halving below which a number counts as settled, whatever it did before
+SMALL = 0.01  # change by the last halving below which a number counts as settled, unless it goes one way in steps that do not shrink
+NOTHING = 5e-4  # change that is told as 0.0 %
 FORMAL = 2.0  # largest order of what is refined: a larger one that is observed is luck, and is not used
 SLOW = 0.5  # observed order below which nothing is extrapolated: an estimate would be a multiple of the last change
 DISTURBED = 3  # runs
@@ -70,13 +72,17 @@ def limit_of(values: Sequence[float]) -> Limit:
     if scale == 0.0 or np.abs(np.diff(f)).max() <= 1e-12 * scale:
         return Limit(float(f[-1]), np.nan, 0.0, 0.0, True, False)
     change, before = float(f[-1] - f[-2]), float(f[-2] - f[-3]) if len(f) > 2 else np.nan
+    ratio = before / change if change != 0.0 else np.inf
     if len(f) == 2:
         value, order = float(f[-1] + change), 1.0
-    elif change != 0.0 and before / change > 2.0**SLOW:
-        order = math.log2(before / change)
+    elif 2.0**SLOW < ratio < np.inf:
+        order = math.log2(ratio)
         value = float(f[-1] + change / (2.0 ** min(order, FORMAL) - 1.0))
-    elif abs(change) <= SMALL * scale:
+    elif abs(change) <= NOTHING * scale or (abs(change) <= SMALL * scale and ratio <= 0.0):
         return Limit(float(f[-1]), np.nan, abs(f[0] - f[-1]) / scale, abs(change) / scale, True, False)
+    elif ratio > 1.0 and abs(change) / (ratio - 1.0) <= CONVERGED * scale:  # slowly: as far again as a series of this ratio goes
+        rest = change / (ratio - 1.0)
+        return Limit(float(f[-1]), math.log2(ratio), abs(f[0] - f[-1] - rest) / scale, abs(rest) / scale, True, False)
     else:
         return Limit(np.nan, np.nan, np.nan, abs(change) / scale, False, False)
     size = max(abs(value), scale)  # what tends to nothing is measured against what it was
@@ -130,7 +136,9 @@ class Row:
         if self.limit.settled:
             how = "converged to" if self.limit.last <= CONVERGED else "converging, finest off by"
             return f"{how} {self.limit.last:.1%}; scene off by {self.limit.first:.1%}"
-        return f"not converged: changed by {self.limit.last:.1%} with the last halving"
+        f = self.values
+        grows = " more and more," if len(f) > 2 and 0.0 < (f[-2] - f[-3]) / (f[-1] - f[-2]) < 1.0 else ""
+        return f"not converged: changed{grows} by {self.limit.last:.1%} with the last halving"
 
 
 @dataclass
@@ -227,20 +235,29 @@ def refine(
         raise PliantError(f"{dts} steps and {edges} edges: there must be at least one of each.")
     made = _Refinement.of(source, since, until)
     say = told or (lambda text: None)
-    levels, notes = [made.level(1.0, 1.0, pair, window, say)], []
+    levels, notes = [made.level(1.0, 1.0, pair, window, say)], list[str]()
+
+    def more(dt: float, edge: float, seed: int = 0) -> list[Level]:
+        """A run like the first one, if it comes to its end: what others say counts without it."""
+        try:
+            return [made.level(dt, edge, made.pair, window, say, seed)]
+        except Unfinished as error:
+            notes.append(str(error))
+            return []
+
     for k in range(1, dts):
-        levels.append(made.level(0.5**k, 1.0, made.pair, window, say))
-    finer = []
+        levels += more(0.5**k, 1.0)
+    finer = list[Level]()
     if edges > 1 and (made.start is not None or not made.edges):
         why = "it begins from a state" if made.start is not None else "nothing in it has elements with an edge to choose"
         notes.append(f"Edges were not refined: {why}.")
     elif edges > 1:
-        finer = [made.level(1.0, 0.5**k, made.pair, window, say) for k in range(1, edges)]
-    rows = [_row(name, "dt", levels) for name in wanted] if dts > 1 else []
+        finer = [level for k in range(1, edges) for level in more(1.0, 0.5**k)]
+    rows = [_row(name, "dt", levels) for name in wanted] if len(levels) > 1 else []
     rows += [_row(name, "edge", [levels[0], *finer]) for name in wanted] if finer else []
     if any(row.along == "dt" and not row.limit.settled and row.limit.last > SMALL for row in rows):
         say(f"Some numbers do not settle: {DISTURBED} runs with disturbances ...")
-        others = [levels[0], *(made.level(1.0, 1.0, made.pair, window, say, seed=k + 1) for k in range(DISTURBED))]
+        others = [levels[0], *(level for k in range(DISTURBED) for level in more(1.0, 1.0, seed=k + 1))]
         rows = [replace(row, disturbed=[each.values[row.measure] for each in others]) if row.along == "dt" else row for row in rows]
         notes += [f"Disturbed: {text}" for level in others[1:] for text in level.wrong]
     notes += [f"At dt = {level.dt:g} s, edges {level.edge:g}: {text}" for level in [*levels, *finer] for text in level.wrong]
@@ -251,6 +268,10 @@ def refine(
 def _row(measure: str, along: str, levels: Sequence[Level]) -> Row:
     values = [level.values[measure] for level in levels]
     return Row(measure, along, values, limit_of(values))
+
+
+class Unfinished(PliantError):
+    """A run ended before its time."""
 
 
 @dataclass
@@ -307,7 +328,7 @@ class _Refinement:
             if outcome.status == "interrupted":
                 raise KeyboardInterrupt
             if outcome.status != "finished":
-                raise PliantError(f"The run at dt = {sim.dt:g} s did not finish: {outcome.message}")
+                raise Unfinished(f"The run at dt = {sim.dt:g} s, edges {edge:g}, did not finish: {outcome.message}")
             with Run.open(outcome.path) as run:
                 values = self._numbers(run, pair, window)
             after = sim.books()
