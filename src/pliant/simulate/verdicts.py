@@ -340,10 +340,10 @@ class Through:
         return [f"{FAILED}bodies went through each other beyond the middle of the thinner one: {', '.join(told)}{more}."]
 
     def missed(self) -> list[str]:
-        """A sentence about those that nothing pushed."""
-        if not self.free:
+        """A sentence about those that nothing pushed, but for what went through, which says more."""
+        found = sorted((item for item in self.free.items() if item[0] not in self.pairs), key=lambda item: -item[1][0])
+        if not found:
             return []
-        found = sorted(self.free.items(), key=lambda item: -item[1][0])
         told = [f"{a} and {b} to {1e3 * depth:.3g} mm at t = {time:.4g} s" for (a, b), (depth, time) in found[:NAMED]]
         more = f", and {len(found) - NAMED} more pairs" if len(found) > NAMED else ""
         return [
