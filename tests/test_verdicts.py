@@ -67,6 +67,33 @@ def test_a_warning_of_every_step_takes_no_room():
     assert max(len(known) for kind in notes._kinds.values() for known in kind.ranges) <= 3
 
 
+def watched():
+    """A marble that a sheet stops within a step, a soft cube that lands hard, and a body that falls through everything: most kinds of notes."""
+    scene = Scene(name="watched", dt=4e-3, duration=0.12)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="sheet", model="static", shape=dict(kind="box", size=(0.2, 0.2, 0.004)), position=(0, 0, 0.1))
+    scene.add(name="marble", model="rigid", shape=dict(kind="ball", radius=0.01), position=(0, 0, 0.2), velocity=(0, 0, -20.0))
+    cube = dict(kind="box", size=(0.1,) * 3, edge=0.05)
+    soft = dict(youngs_modulus=2e3, density=300.0)
+    scene.add(name="cube", shape=cube, position=(1, 0, 0.06), velocity=(0, 0, -1.5), material=soft)
+    scene.add(name="ghost", model="rigid", shape=cube, position=(2, 0, 0.06))
+    scene.pair("ghost", "ground", method="idle")
+    scene.pair("cube", "ground", method="ground")
+    return scene
+
+
+@pytest.mark.parametrize("stop", [0.04, 0.08])
+def test_a_run_that_is_resumed_says_what_it_says_in_one_piece(stop, tmp_path):
+    whole = running.run(*running.start(watched(), tmp_path / "whole", every=4e-3))
+    scene = watched()
+    scene.duration = stop
+    running.run(*running.start(scene, tmp_path / "parts", every=4e-3))
+    parts = running.run(*running.reopen(tmp_path / "parts", watched().duration))
+    assert parts.notes == whole.notes and parts.wrong == whole.wrong and whole.through
+    assert any("cut short" in note for note in whole.notes) and any("in depth" in note for note in whole.notes)
+    assert parts.max_depth == whole.max_depth and parts.max_contacts == whole.max_contacts
+
+
 def test_a_body_that_went_through_ends_the_run_with_a_code_and_a_first_line(tmp_path):
     (tmp_path / "falls.toml").write_text(falling("idle").to_toml())
     given = ["run", str(tmp_path / "falls.toml"), "--no-pictures", "--out", str(tmp_path / "run")]

@@ -33,7 +33,7 @@ from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields, strain
 from pliant.simulate.guards import Guard, check_start
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
-from pliant.simulate.verdicts import Cut, Cuts, Depths, Matter, Notes, Through, merged
+from pliant.simulate.verdicts import Cut, Cuts, Depths, Matter, Notes, Through, merged, packed, unpack
 
 FRAMES = 100  # of a run, unless `every` is given
 FIELD_BYTES = {"point/fields": 56, "cell/fields": 8}  # of what is recorded in every frame
@@ -152,11 +152,12 @@ def expected_size(sim: Simulation, every: float, checkpoint_every: int = 10) -> 
     return frames, size + math.ceil(sim.scene.duration / sim.dt) * STEP_BYTES
 
 
-def checkpoint(sim: Simulation, history: History) -> Record:
-    """All that is needed to go on from here."""
+def checkpoint(sim: Simulation, history: History, seen: dict[str, Any] | None = None) -> Record:
+    """All that is needed to go on from here; `seen`: what watched the run has seen so far."""
     arrays, meta = freeze(sim.state)
     arrays |= {f"history/{name}": values for name, values in history.fields.items()}
-    return Record("state", {**meta, "time": sim.time, "step": sim.state.step, "duration": sim.scene.duration}, arrays)
+    meta |= {"time": sim.time, "step": sim.state.step, "duration": sim.scene.duration, "seen": seen or {}}
+    return Record("state", meta, arrays)
 
 
 def over_at(path: str | Path, duration: float | None = None) -> float | None:
@@ -182,7 +183,7 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     sim = Simulation(classic_if_old(scene, recorder.header))
     sim.recall(thaw(dict(record.arrays), record.meta))
     sim.scene.duration = record.meta["duration"] if duration is None else duration
-    sim.notes += recorder.notes
+    sim.notes = list(dict.fromkeys([*record.meta.get("seen", {}).get("notes", ()), *sim.notes, *recorder.notes]))
     return sim, recorder
 
 
@@ -264,7 +265,8 @@ class _Loop:
     ) -> None:
         self.sim, self.recorder, self.progress, self.watch = sim, recorder, progress, watch
         self.guard, self.depths, self.through, self.matter, self.cuts = Guard(sim), Depths(sim), Through(sim), Matter(sim), Cuts(sim)
-        saved = recorder.run().state().arrays if recorder.frames else {}
+        last = recorder.run().state() if recorder.frames else None
+        saved = last.arrays if last is not None else {}
         first = np.array(saved["history/first"]) if "history/first" in saved else recorder.run().points(0) if recorder.frames else None
         self.history = History(sim, first)
         if recorder.frames:
@@ -275,7 +277,23 @@ class _Loop:
         self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies, also by what moves or loads them
         self.notes = Notes()
         self.timings: dict[str, float] = {}
+        seen = last.meta.get("seen") if last is not None else None
+        if seen:  # not in run files of before, nor in those of `live`
+            self.max_depth, self.max_contacts, self.imbalance, self.moved = seen["most"]
+            for name, watcher in self.watchers().items():
+                unpack(watcher, seen[name])
         self.show()
+
+    def watchers(self) -> dict[str, Any]:
+        """What looks at steps and frames, and speaks at the end."""
+        return {
+            "guard": self.guard, "depths": self.depths, "through": self.through, "matter": self.matter, "cuts": self.cuts, "told": self.notes,
+        }  # fmt: skip
+
+    def seen(self) -> dict[str, Any]:
+        """What they have seen so far."""
+        most = [self.max_depth, self.max_contacts, self.imbalance, self.moved]
+        return {"notes": self.sim.notes, "most": most, **{name: packed(watcher) for name, watcher in self.watchers().items()}}
 
     def show(self) -> None:
         """What is drawn from now on."""
@@ -385,7 +403,7 @@ class _Loop:
     def save(self) -> None:
         """A checkpoint, unless this moment has one."""
         if self.recorder.keeps and self.recorder.saved_step != self.sim.state.step:
-            record = checkpoint(self.sim, self.history)
+            record = checkpoint(self.sim, self.history, self.seen())
             self.recorder.state(self.sim.time, self.sim.state.step, record.arrays, record.meta)
 
     def accounts(self) -> list[str]:

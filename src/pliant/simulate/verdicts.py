@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -51,17 +52,17 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _NAMED = re.compile(rf"([A-Za-z_]*)({_NUMBER.pattern})")  # letters before it: the number is the end of a name, such as box3
 
 
+@dataclass
 class Notes:
     """Notes as they come, those that differ only in numbers as one: as many as there are kinds, however long a run lasts."""
 
-    def __init__(self) -> None:
-        self._kinds: dict[tuple[str, ...], _Kind] = {}
+    _kinds: dict[tuple[str, ...], _Kind] = field(default_factory=dict)
 
     def add(self, note: str) -> None:
         """One more; what is said twice in a row is one."""
         pattern = tuple(_NUMBER.split(note))
         if pattern not in self._kinds:
-            self._kinds[pattern] = _Kind(note, [{n} for n in _NUMBER.findall(note)])
+            self._kinds[pattern] = _Kind(note, note, [{n} for n in _NUMBER.findall(note)])
         elif note != self._kinds[pattern].last:
             self._kinds[pattern].take(note)
 
@@ -70,10 +71,12 @@ class Notes:
         return [kind.told for kind in self._kinds.values()]
 
 
+@dataclass
 class _Kind:
-    def __init__(self, first: str, ranges: list[set[str]]) -> None:
-        self.first, self.last, self.count = first, first, 1
-        self.ranges = ranges  # of each number in it: all, or the least, the largest and another one
+    first: str
+    last: str
+    ranges: list[set[str]]  # of each number in it: all, or the least, the largest and another one
+    count: int = 1
 
     def take(self, note: str) -> None:
         self.last, self.count = note, self.count + 1
@@ -506,3 +509,48 @@ class Matter:
                 f"give {could:.3g} m/s at most. Their motion, and what they hit, is not to be trusted."
             )
         return said
+
+
+KNOWN = ("sim", "before")  # fields of what watches a run that come from the simulation
+
+
+def packed(watcher: Any) -> dict[str, Any]:
+    """What a watcher has seen so far, as JSON for a checkpoint: a run that is resumed tells what it would have told in one piece."""
+    return {f.name: _plain(getattr(watcher, f.name)) for f in fields(watcher) if f.name not in KNOWN}
+
+
+def unpack(watcher: Any, saved: dict[str, Any]) -> None:
+    """Put into a watcher what `packed` took out of one; what it does not name stays as it is."""
+    for f in fields(watcher):
+        if f.name in saved:
+            setattr(watcher, f.name, _again(saved[f.name]))
+
+
+def _plain(value: Any) -> Any:
+    """As JSON; what JSON does not know is a dictionary with the name of its kind."""
+    if isinstance(value, (_Kind, Cut)):
+        return {type(value).__name__: [_plain(getattr(value, f.name)) for f in fields(value)]}
+    if isinstance(value, np.ndarray):
+        return {value.dtype.name: value.tolist(), "shape": value.shape}
+    if isinstance(value, dict):
+        return {"dict": [[_plain(k), _plain(v)] for k, v in value.items()]}
+    if isinstance(value, (tuple, set)):
+        return {type(value).__name__: [_plain(v) for v in (sorted(value) if isinstance(value, set) else value)]}
+    return [_plain(v) for v in value] if isinstance(value, list) else value
+
+
+def _again(value: Any) -> Any:
+    """What `_plain` made JSON of."""
+    if isinstance(value, list):
+        return [_again(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    kind, inside = next(iter(value.items()))
+    if "shape" in value:
+        return np.array(inside, kind).reshape(value["shape"])
+    parts = [_again(v) for v in inside]
+    makes: dict[str, Callable[[], Any]] = {
+        "dict": lambda: dict(parts), "tuple": lambda: tuple(parts), "set": lambda: set(parts), "_Kind": lambda: _Kind(*parts),
+        "Cut": lambda: Cut(*parts),
+    }  # fmt: skip
+    return makes[kind]()
