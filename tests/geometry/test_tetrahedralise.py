@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -103,9 +104,18 @@ def test_a_crash_becomes_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_endless_loop_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    child(tmp_path, monkeypatch, "import time\ntime.sleep(600)\n")
+    child(tmp_path, monkeypatch, "while True: pass\n")
     with pytest.raises(PliantError, match="was stopped after"):
         tetrahedralise(CUBE, timeout=0.3)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not tell what a process has worked")
+def test_waiting_for_a_busy_machine_is_no_work_and_what_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    child(tmp_path, monkeypatch, "import time\ntime.sleep(600)\n")
+    began = time.monotonic()
+    with pytest.raises(PliantError, match="was stopped after"):
+        tetrahedralise(CUBE, timeout=0.05)
+    assert time.monotonic() - began > 0.5 * 0.05 / module.HANGS
 
 
 RESULTS = {
