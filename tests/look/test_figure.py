@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
+from pliant.look import fields
+from pliant.look.draw import scale_of, triangle_colours
 from pliant.look.figure import figure
+from pliant.look.source import Film
 from pliant.look.stage import MAPS, Camera, colour_map, seen_from
 
 
@@ -58,6 +61,18 @@ def test_brightness_grows_along_the_map(name):
     colours = colour_map(np.linspace(0, 1, 50), name) / 255.0
     light = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
     assert (np.diff(light) > 0).all() and name in MAPS
+
+
+def test_every_colour_of_a_triangle_is_in_the_bar(run):
+    """The colour of a mean, not the mean of colours: between the ends of viridis that is a grey that the bar has not."""
+    picture = Film(run).near(None)
+    scale = scale_of("speed", fields.sample(picture, "speed"), None, 1.0, "viridis")
+    values = fields.values(picture, "speed").copy()
+    values[::2], values[1::2] = 0.0, scale.high
+    picture.point_fields["speed"] = values
+    shown = triangle_colours(picture, scale, ())[np.isin(picture.triangle_body, list(fields.coloured_bodies(picture, "speed")))]
+    bar = colour_map(np.linspace(0.0, 1.0, 4001), "viridis").astype(int)
+    assert len(shown) and all(np.abs(bar - colour).max(axis=1).min() <= 1 for colour in np.unique(shown, axis=0).astype(int))
 
 
 def test_a_curve_beside_it(run, tmp_path):

@@ -91,6 +91,7 @@ def figure(
     time: Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="When, such as 0.3; default the end.")] = None,
     pdf: Annotated[bool, typer.Option("--pdf", help="As .pdf, which is the default.")] = False,
     svg: Annotated[bool, typer.Option("--svg", help="As .svg.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="As .png, 600 dots an inch.")] = False,
     out: Annotated[Path | None, typer.Option(help="File to write (.pdf, .svg, .eps, .png); default RUN_figure beside the run.")] = None,
     colour: Colour = "auto",
     size: Annotated[str, typer.Option(help="Width and height in millimetres, such as 85x64.")] = "85x64",
@@ -110,11 +111,11 @@ def figure(
     from pliant.look.stage import Camera
     from pliant.record import Run
 
-    if pdf and svg:
-        raise PliantError("--pdf and --svg: choose one")
+    if pdf + svg + png > 1:
+        raise PliantError("--pdf, --svg and --png: choose one")
     place = None if camera is None else tuple(_numbers("camera", camera, (2, 6)))
     view = place if place is None or len(place) == 2 else Camera(place[:3], place[3:])  # type: ignore[arg-type]
-    target = out or path.with_name(f"{path.stem}_figure" + (".svg" if svg else ".pdf"))
+    target = out or path.with_name(f"{path.stem}_figure" + (".svg" if svg else ".png" if png else ".pdf"))
     wide, high = _numbers("size", size, (2,), between="x")
     span = None if limits is None else tuple(_numbers("limits", limits, (2,)))
     try_place(target)

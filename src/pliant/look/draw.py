@@ -419,13 +419,22 @@ def bodies_named(picture: Picture, names: Collection[str]) -> set[int]:
 
 def point_colours(picture: Picture, scale: fields.Scale | None, clear: Collection[str]) -> np.ndarray:
     """Colour of every point, (P, 3) bytes: of its body, of a field where the body shows it, or of stone where it is looked through."""
-    plain, glass = plain_colours(picture, by_field=scale is not None), bodies_named(picture, clear)
     owner = np.full(len(picture.points), -1, np.int64)  # of points that a triangle has
     owner[picture.triangles] = picture.triangle_body[:, None]
+    return _coloured(picture, scale, clear, owner, None if scale is None else fields.values(picture, scale.field))
+
+
+def triangle_colours(picture: Picture, scale: fields.Scale | None, clear: Collection[str]) -> np.ndarray:
+    """The same of every triangle, (T, 3): of the mean of a field, as a mean of colours is none that the bar has."""
+    values = None if scale is None else fields.values(picture, scale.field)[picture.triangles].mean(axis=1)
+    return _coloured(picture, scale, clear, picture.triangle_body, values)
+
+
+def _coloured(picture: Picture, scale: fields.Scale | None, clear: Collection[str], owner: Ints, values: Floats | None) -> np.ndarray:
+    plain, glass = plain_colours(picture, by_field=scale is not None), bodies_named(picture, clear)
     table = np.array([*(STONE if body in glass else colour for body, colour in plain.items()), (0, 0, 0)], np.uint8)
     colours = table[_rank(owner, list(plain))]
-    if scale is not None:
-        values = fields.values(picture, scale.field)
+    if scale is not None and values is not None:
         shown = np.isin(owner, list(fields.coloured_bodies(picture, scale.field) - glass)) & np.isfinite(values)
         colours[shown] = colour_map(scale.fraction(values[shown]), scale.colours)
     return colours

@@ -19,7 +19,7 @@ import numpy as np
 from pliant.base import Floats, PliantError
 from pliant.disk import make_folder, replacing, write_bytes
 from pliant.look import fields
-from pliant.look.draw import GLASS, View, bodies_named, draw, point_colours, scale_of, viewpoint
+from pliant.look.draw import GLASS, View, bodies_named, draw, scale_of, triangle_colours, viewpoint
 from pliant.look.plots import FEW, axes_of
 from pliant.look.source import Film, Picture
 from pliant.look.stage import BACKGROUND, TILES, Camera, colour_map, containers, extremes, light_direction, seen_from, shown_part
@@ -126,7 +126,7 @@ def _bodies(axes: Axes, picture: Picture, scale: fields.Scale | None, camera: Ca
     shown = shown[np.argsort(-np.linalg.norm(np.array(camera.position) - middle[shown], axis=1), kind="stable")]
     outward = np.where(facing[:, None] < 0.0, -normal, normal)
     bright = AMBIENT + SUN * np.maximum(0.0, -outward @ light_direction(camera)) + FRONT * np.abs(facing)
-    colour = point_colours(picture, scale, clear)[faces].mean(axis=1) / 255.0
+    colour = triangle_colours(picture, scale, clear) / 255.0
     rgba = np.column_stack([np.clip(colour * bright[:, None], 0.0, 1.0), np.where(see_through, GLASS, 1.0)])[shown]
     lines = np.where(rgba[:, 3:] < 1.0, 0.0, rgba)  # close the hair between neighbours
     drawn = PolyCollection(list(seen[faces[shown], :2]), facecolors=rgba, edgecolors=lines, linewidths=0.15)
