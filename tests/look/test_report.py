@@ -13,7 +13,7 @@ from pliant.base import PliantError
 from pliant.look.report import report
 from pliant.look.report.hardest import hardest_contact, pair_pressure, plot_map
 from pliant.look.report.html import figure, legend, table, text
-from pliant.look.report.words import bodies, lead, notes, warnings
+from pliant.look.report.words import bodies, lead, method_words, notes, warnings
 from pliant.look.source import Film
 from pliant.measure.forces import Forces
 from pliant.record import Run
@@ -113,6 +113,21 @@ def test_the_page_begins_with_the_result(dropped, page):
     assert f"to {imbalance:.1g} of their size" in page
     assert "pip install ." in page and "pip install pliant" not in page
     assert "size = [0.1, 0.1, 0.1] m, edge = 0.05 m" in page
+
+
+def test_what_the_table_doubts_the_head_does_not_hide(dropped):
+    """No warning is not the same as resolved: a box of two elements across has no pressure."""
+    found = Forces(dropped).strongest().resolution
+    assert found.in_space == "not resolved" and "areas and pressures are not resolved" in lead(dropped)
+    assert ("depths are" in lead(dropped)) == (found.in_depth != "resolved")
+
+
+def test_only_methods_that_two_bodies_have_are_named(dropped):
+    scene = Scene(dt=0.004)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="soft", shape=dict(kind="box", size=[0.1, 0.1, 0.1], edge=0.05), position=(0, 0, 0.06))
+    assert method_words(scene, ['contact = "auto": patch, since it is right.']) == "patch (chosen by auto: see the notes)"
+    assert method_words(scene, []).startswith("patch, noniterative")  # of files that do not say it
 
 
 def test_choices_are_no_warnings(dropped):

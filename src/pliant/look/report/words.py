@@ -19,7 +19,7 @@ from pliant.look.fields import PREFIXES
 from pliant.look.report.hardest import Hardest
 from pliant.look.report.html import code, facts, folded, listing, table, text
 from pliant.measure.account import pair_books
-from pliant.measure.forces import Forces, headline, milliseconds
+from pliant.measure.forces import Forces, Peak, headline, milliseconds
 from pliant.measure.pairs import STEP_WORDS, at_time, of_frame, per_pair
 from pliant.record import Run, human
 from pliant.record.snapshot import thaw
@@ -64,8 +64,17 @@ def lead(run: Run) -> str:
     if run.header.get("live"):
         said.append(sentence(run))
     count = len(_split(run)[0])
+    if strongest is not None and (doubts := _doubts(strongest)):
+        said.append(f"Of the hardest contact {doubts}: what helps is said with the pairs.")
     said.append("There are no warnings." if count == 0 else f"Warnings, see below: {count}.")
     return text(" ".join(said), "lead") + text(WHAT, "quiet")
+
+
+def _doubts(found: Peak) -> str:
+    """Of which of its numbers the table of pairs has another word than resolved, but for time, of which the headline speaks."""
+    seen, words = found.resolution, ("coarse", "not resolved")
+    told = [("depths", seen.in_depth), ("areas and pressures", seen.in_space)]
+    return " and ".join(f"{what} are {word}" for what, word in told if word in words)
 
 
 def _ending(run: Run) -> str:
@@ -96,7 +105,7 @@ def summary(run: Run) -> str:
     if scene is not None:
         if scene.about:
             found["scene"] = scene.about
-        given = {"contact method": _method(scene), "dt": f"{scene.dt:g} s", "gravity": _vector(scene.gravity, "m/s²")}
+        given = {"contact method": method_words(scene, run.notes), "dt": f"{scene.dt:g} s", "gravity": _vector(scene.gravity, "m/s²")}
         found |= {name: value + later(run, name) for name, value in given.items()}
     found["simulated"] = f"{run.times[-1] - run.times[0]:.4g} s in {int(run.steps[-1])} steps, {run.frames} frames"
     if "dt" in series and len(series["dt"]) and np.nanmin(series["dt"]) < 0.999 * np.nanmax(series["dt"]):
@@ -119,15 +128,17 @@ def summary(run: Run) -> str:
     return facts(found)
 
 
-def _method(scene: Scene) -> str:
+def method_words(scene: Scene, notes: list[str]) -> str:
+    """The methods that bodies of a run have, as its notes tell, and who chose them."""
     rule = rule_name(scene)
     try:
-        methods = contact_of(scene).methods
+        methods = list(contact_of(scene).methods)
     except PliantError:  # a method of the user's own that is not here
         return str(scene.contact)
     options = {k: v for k, v in scene.contact.items() if k != "method"} if isinstance(scene.contact, dict) else {}
     given = f" with {', '.join(f'{k} = {v}' for k, v in options.items())}" if options else ""
-    return ", ".join(methods) + given + (f" (chosen by {rule}: see the notes)" if rule in RULES else "")
+    taken = [name for name in methods if any(note.startswith(f"contact = \"{rule}\": {name}") for note in notes)]
+    return ", ".join(taken or methods) + given + (f" (chosen by {rule}: see the notes)" if rule in RULES else "")
 
 
 def _vector(values: tuple[float, ...], unit: str) -> str:
