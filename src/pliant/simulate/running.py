@@ -287,7 +287,8 @@ class _Loop:
     def watchers(self) -> dict[str, Any]:
         """What looks at steps and frames, and speaks at the end."""
         return {
-            "guard": self.guard, "depths": self.depths, "through": self.through, "matter": self.matter, "cuts": self.cuts, "told": self.notes,
+            "guard": self.guard, "depths": self.depths, "through": self.through, "matter": self.matter, "cuts": self.cuts,
+            "told": self.notes,
         }  # fmt: skip
 
     def seen(self) -> dict[str, Any]:
