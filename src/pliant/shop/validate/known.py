@@ -44,7 +44,6 @@ KNOWN |= {
     ("hertz-fem", "patch"): "with 6 elements across area 11 % low and peak 5.7 % high, 10 and 5 % are asked",
     ("ball-in-block", "patch"): "area 5.2 % low, 5 are asked, of what counts all of the area around the nodes of a rim",
     ("heavy-on-light", "patch"): "steel on foam, two elements across, stands 0.48 mm too low, 0.31 are asked: two layers of p h / (40 E)",
-    ("collision", "patch"): "angular momentum drifts by 1.2e-3, 1e-3 are asked: friction acts on both sides of a gap",
     ("refined-steps", "patch"): "1 % off at 2 ms as at 8 ms: its layer gives way by p h / (40 E), which falls with elements, not steps",
 }
 FULL = {  # where the full form misses other bars than the quick one, or by other figures
