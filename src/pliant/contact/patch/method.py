@@ -11,7 +11,7 @@ from pliant.base import Bools, Floats, Ints
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import LAYER, Answer, Memory
 from pliant.contact.patch import surface
-from pliant.contact.patch.energy import afforded, depth_before
+from pliant.contact.patch.energy import afforded, depth_before, without_couple
 from pliant.contact.patch.islands import divided, system
 from pliant.contact.patch.node_pressure import recovered
 from pliant.contact.patch.problem import LOOSE, ROUGH, TOLERANCE, Contact, Islands, Solution, System, solve
@@ -267,7 +267,7 @@ class _Solved:
         change[self.order] = self.result.trial[:, MOTION : MOTION + 3]
         share, lent = afforded(motion, pairs, rows, found, impulse, change, before)
         force, friction, impulse = share * force, share[:, None] * friction, share[:, None] * impulse
-        motion.push(rows, impulse, response=self.result.w[: len(motion.x)])
+        motion.push(without_couple(motion, pairs, found, rows, impulse), impulse, response=self.result.w[: len(motion.x)])
         held, slip, sticks = self.held.copy(), np.empty((count, 3)), np.empty(count, np.bool_)
         return_stretch(self.order, row, motion.slide(rows), held, slip, sticks)
         loaded = (force > 0.0).nonzero()[0]
