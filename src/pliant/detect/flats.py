@@ -44,6 +44,7 @@ class Flats:
     sides: Sides
     first: Ints  # (B + 1,) of the sides of each body
     has: Bools  # (B,) bodies with a side
+    flat: Bools  # (f,) faces of a side
     times: Floats  # (f,) area of the side that a face stands for as its chief, in its own; 1 of others
 
 
@@ -73,7 +74,7 @@ def flats(points: Floats, faces: Ints, start: Ints, rigid: np.ndarray) -> Flats:
     sides, times = _sides(faces, twice, np.concatenate(of), outlines, inside), np.ones(len(every))
     times[sides.chief] = 2.0 * sides.area / twice[sides.chief]
     starts = np.append(start, len(faces) + np.cumsum(sizes))
-    return Flats(every, starts, few, np.concatenate(own), sides, first, np.diff(first) > 0, times)
+    return Flats(every, starts, few, np.concatenate(own), sides, first, np.diff(first) > 0, sides.of >= 0, times)
 
 
 def _sides(faces: Ints, twice: Floats, of: Ints, outlines: list[Ints], inside: list[Ints]) -> Sides:

@@ -483,8 +483,8 @@ def _on_shapes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, pl
                 at = plane.nonzero()[0].repeat(count)
                 side = np.arange(len(at)) + (first - np.cumsum(count) + count).repeat(count)
                 parts.append(on_planes(place.points, flats, side, pair[at], shape.position[at], shape.rotation[at], high[at]))
-            rigid, but = bodies.frame[slave] >= 0, flats.sides.of >= 0
-            found = on_shapes(place.points, flats.faces, start, end, pair, shape, high, rigid, plane, but)
+            rigid = bodies.frame[slave] >= 0
+            found = on_shapes(place.points, flats.faces, start, end, pair, shape, high, rigid, plane, flats.flat)
             each, held = _shape(motion, place, pairs.master[found.pair]), _held(motion, surfaces, pairs)[found.pair]
             parts += [found, tips_on_shapes(place.points, flats.faces, found, surfaces.rims, each, held)]
     return patches.joined(parts)
