@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from pliant import Scene
+from pliant.detect.flat_patches import on_planes, on_sides
 from pliant.detect.flats import flats
+from pliant.detect.patches import facing
 from pliant.geometry.normals import face_crosses
 from pliant.geometry.shapes import make
+from pliant.measure.history import History
 
 
 def surface_of(shape, seed=0):
@@ -103,3 +106,83 @@ def test_what_two_boxes_share_does_not_depend_on_how_finely_they_are_drawn(edge)
     assert found.area.sum() == pytest.approx(0.085 * 0.09, rel=1e-6)
     assert np.abs(found.total_force[2]) == pytest.approx(9.81, rel=1e-4)
     assert found.center_of_pressure[:2] == pytest.approx([0.015, 0.01], abs=2e-4)
+
+
+def convex(rng, corners):
+    """A random convex polygon in (x, y), counter-clockwise, on an ellipse."""
+    angle = 2.0 * np.pi * (np.arange(corners) + 0.8 * rng.random(corners)) / corners
+    return np.stack([np.cos(angle), rng.uniform(0.2, 1.0) * np.sin(angle)], axis=1) @ np.linalg.qr(rng.normal(size=(2, 2)))[0]
+
+
+def plates(seed):
+    """Points, faces and first faces of two plates, fans about a point inside, that face each other; one tilts a little through the other."""
+    rng, points, faces, first = np.random.default_rng(seed), [], [], 0
+    for k in range(2):
+        rim = convex(rng, int(rng.integers(3, 9)))
+        rim = rim if np.linalg.det([rim[1] - rim[0], rim[2] - rim[1]]) > 0.0 else rim[::-1]
+        x = np.column_stack([np.concatenate([[rim.mean(axis=0)], rim]), np.zeros(len(rim) + 1)])
+        x[:, 2] = k * (5e-5 * x[:, 0] - 3e-5 * x[:, 1])
+        j = np.arange(len(rim))
+        fan = np.stack([0 * j, 1 + j, 1 + (j + 1) % len(rim)], axis=1)
+        points.append(x)
+        faces.append(first + (fan[:, ::-1] if k else fan))
+        first += len(x)
+    return np.concatenate(points), np.concatenate(faces), np.array([0, len(faces[0]), len(faces[0]) + len(faces[1])])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_two_sides_share_is_what_their_triangles_share(seed):
+    """Area, volume and centroid of what overlaps and of what is open, and the least and the largest gap."""
+    points, faces, start = plates(seed)
+    found = flats(points, faces, start, np.ones(2, np.bool_))
+    zero, far, layered = np.zeros(1, np.int64), np.ones(1), np.zeros(1, np.bool_)
+    few = on_sides(points, found, zero, zero + 1, zero, far, far, layered)
+    low, high = np.divmod(np.arange(start[1] * (start[2] - start[1])), start[2] - start[1])
+    wide = np.ones(len(low))
+    many = facing(points, faces, low, start[1] + high, 0 * low, wide, wide, low < 0)
+    assert not layered.any() and len(few) < len(many)
+    for some in (lambda rows: rows.gap < -1e-12, lambda rows: rows.gap > 1e-12):
+        a, b = few.area * some(few), many.area * some(many)
+        assert a @ few.gap == pytest.approx(b @ many.gap, abs=1e-12) != 0.0
+    assert few.area.sum() == pytest.approx(many.area.sum(), rel=1e-12)
+    assert few.area @ few.at == pytest.approx(many.area @ many.at, abs=1e-12)
+    assert few.gap.min() < many.gap.min() and few.gap.max() > many.gap.max()  # corners
+    place = lambda rows, w: np.einsum("ri,rij->rj", w, points[found.faces[rows]])
+    apart = np.einsum("ri,ri->r", place(few.master, few.others) - place(few.slave, few.weights), few.normal)
+    assert apart == pytest.approx(few.gap, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_friction_that_turns_has_the_arm_of_even_pressure(seed):
+    points, faces, start = plates(seed)
+    found, zero = flats(points, faces, start, np.ones(2, np.bool_)), np.zeros(1, np.int64)
+    down = np.array([[0.0, 1.0, 0.0, 0.0]])  # a plane that faces down lies on the first plate
+    rows = on_planes(points, found, zero, zero, np.array([[0.0, 0.0, -1e-3]]), down, np.ones(1))
+    mine, rng = faces[: start[1]], np.random.default_rng(seed)
+    area = 0.5 * np.linalg.norm(face_crosses(points, mine), axis=1)
+    assert rows.area.sum() == pytest.approx(area.sum(), rel=1e-12)
+    centre = rows.area @ rows.at / rows.area.sum()
+    arm = rows.area @ np.linalg.norm((rows.at - centre)[:, :2], axis=1) / rows.area.sum()
+    u = np.sort(rng.random((200_000, 2)), axis=1)
+    x = np.stack([u[:, 0], u[:, 1] - u[:, 0], 1.0 - u[:, 1]], axis=1)
+    x = np.einsum("ri,rij->rj", x, points[mine[rng.choice(len(mine), len(x), p=area / area.sum())]])
+    assert arm == pytest.approx(np.linalg.norm((x - centre)[:, :2], axis=1).mean(), rel=5e-3)
+
+
+def test_pressure_on_flat_sides_is_known_around_every_node_of_both():
+    scene = Scene(dt=0.005, contact="patch")
+    scene.add(name="ground", shape="plane", model="static", friction=0.5)
+    box = {"kind": "box", "size": (0.1, 0.1, 0.1), "edge": 0.025}
+    for name, height in (("low", 0.05), ("high", 0.15)):
+        scene.add(name=name, shape=box, position=(0, 0, height), model="rigid", friction=0.5, material={"density": 1000.0})
+    sim = scene.simulate()
+    history = History(sim)
+    for _ in range(5):
+        history.take(sim.step())
+    assert len(sim.contacts("low", "high")) == 8
+    for name, height, boxes in (("low", 0.0, 2), ("low", 0.1, 1), ("high", 0.1, 1)):
+        body = sim.world.model.bodies.names.index(name)
+        mine = slice(*sim.world.model.bodies.point_start[body : body + 2])
+        side = np.abs(sim.points()[mine][:, 2] - height) < 1e-4
+        assert side.sum() == 25
+        assert history.max_pressure[mine][side] == pytest.approx(981.0 * boxes, rel=5e-3)

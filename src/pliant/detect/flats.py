@@ -1,22 +1,36 @@
-"""Flat sides of rigid bodies as few triangles (theory/patch 3.7).
+"""Flat sides of rigid bodies (theory/patch 3.7).
 
 A side of a rigid box may be drawn with a hundred triangles, but it is one plane and stays one: what another rigid body shares with it is
-known from two. A side is a connected set of faces in one plane; if its outline is convex, a fan over the corners of the outline stands for
-it. Other faces stand for themselves.
+known from its outline. A side is a connected set of faces in one plane, two at least; if its outline is convex, a fan over the corners of
+the outline stands for it in the tree. Other faces stand for themselves.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from pliant.base import Floats, Ints
+from pliant.base import Bools, Floats, Ints
 from pliant.detect.closest import face_neighbours
 from pliant.geometry.components import labels
-from pliant.geometry.normals import face_normals
+from pliant.geometry.normals import face_crosses, face_normals
 
 FLAT = 1e-9  # of the size of a side, and sine of an angle: what rounding leaves of a plane
+
+
+class Sides(NamedTuple):
+    """Convex flat sides."""
+
+    of: Ints  # (f,) the side of each face, -1 of none
+    chief: Ints  # (s,) its largest face among those of `Flats`, which stands for all of it
+    area: Floats  # [m^2] (s,)
+    begin: Ints  # (s + 1,) of the corners of each outline, counter-clockwise seen from outside
+    outline: Ints  # points
+    first: Ints  # (s + 1,) of the points in each side
+    point: Ints
+    part: Floats  # [m^2] a third of the faces of the side around each of them
 
 
 @dataclass
@@ -27,47 +41,82 @@ class Flats:
     start: Ints  # (2 B + 1,) faces of each body as it is drawn, then of each body in few triangles (none where these are the same)
     few: Ints  # (B,) where to look for the surface of a body in few triangles: itself, or B + itself
     own: Ints  # (f,) a face of the skin in the same plane
+    sides: Sides
+    first: Ints  # (B + 1,) of the sides of each body
+    has: Bools  # (B,) bodies with a side
+    flat: Bools  # (f,) faces of a side
+    times: Floats  # (f,) area of the side that a face stands for as its chief, in its own; 1 of others
 
 
 def flats(points: Floats, faces: Ints, start: Ints, rigid: np.ndarray) -> Flats:
     """Of bodies with faces start[b] : start[b + 1]; rigid (B,): those whose sides stay flat."""
     count = len(start) - 1
-    parts, own, few = [faces], [np.arange(len(faces))], np.arange(count)
+    parts, own, few, first = [faces], [np.arange(len(faces))], np.arange(count), np.zeros(count + 1, np.int64)
+    of, outlines, inside = [np.full(len(faces), -1)], [], []  # inside: of each side, faces of the skin
     for b in np.flatnonzero(rigid & (np.diff(start) > 0)):
         mine = faces[start[b] : start[b + 1]]
-        triangles, face = _in_few(points, mine)
+        triangles, face, side, found = _in_few(points, mine)
+        side[side >= 0] += len(outlines)
+        for k, (_, some) in enumerate(found):
+            of[0][start[b] + some] = len(outlines) + k
+        first[b + 1] = len(found)
+        outlines += [outline for outline, _ in found]
+        inside += [start[b] + some for _, some in found]
         if len(triangles) < len(mine):
             parts.append(triangles)
             own.append(start[b] + face)
+            of.append(side)
             few[b] = count + b
     sizes = np.zeros(count, np.int64)
     sizes[few >= count] = [len(part) for part in parts[1:]]
-    return Flats(np.concatenate(parts), np.append(start, len(faces) + np.cumsum(sizes)), few, np.concatenate(own))
+    every, first = np.concatenate(parts), np.cumsum(first)
+    twice = np.linalg.norm(face_crosses(points, every), axis=1)
+    sides, times = _sides(faces, twice, np.concatenate(of), outlines, inside), np.ones(len(every))
+    times[sides.chief] = 2.0 * sides.area / twice[sides.chief]
+    starts = np.append(start, len(faces) + np.cumsum(sizes))
+    return Flats(every, starts, few, np.concatenate(own), sides, first, np.diff(first) > 0, sides.of >= 0, times)
 
 
-def _in_few(points: Floats, faces: Ints) -> tuple[Ints, Ints]:
-    """Triangles of one body, with convex flat sides as fans, and for each a face in its plane."""
+def _sides(faces: Ints, twice: Floats, of: Ints, outlines: list[Ints], inside: list[Ints]) -> Sides:
+    """Sides with these outlines and faces of the skin; twice (f,): twice the area of all faces."""
+    size = lambda lists: np.append(0, np.cumsum([len(x) for x in lists], dtype=np.int64))
+    order = np.lexsort((-twice, of))
+    order = order[of[order] >= 0]
+    chief = order[np.flatnonzero(np.diff(of[order], prepend=-1))] if len(order) else order
+    nodes = [np.unique(faces[some]) for some in inside]
+    each = zip(nodes, inside, strict=True)
+    part = [np.bincount(np.searchsorted(n, faces[some].ravel()), np.repeat(twice[some] / 6.0, 3)) for n, some in each]
+    none = np.zeros(0, np.int64)
+    return Sides(
+        of, chief, np.array([twice[some].sum() / 2.0 for some in inside]), size(outlines), np.concatenate([none, *outlines]), size(nodes),
+        np.concatenate([none, *nodes]), np.concatenate([np.zeros(0), *part]),
+    )  # fmt: skip
+
+
+def _in_few(points: Floats, faces: Ints) -> tuple[Ints, Ints, Ints, list[tuple[Ints, Ints]]]:
+    """Triangles of one body, with convex flat sides as fans, for each a face in its plane and its side; outlines and faces of the sides."""
     normal, neighbour = face_normals(points, faces), face_neighbours(faces)
     turn = np.linalg.norm(np.cross(normal[:, None], normal[neighbour]), axis=2)
     flat = (neighbour >= 0) & (turn <= FLAT) & (np.einsum("fi,fki->fk", normal, normal[neighbour]) > 0.0)
     face, corner = np.nonzero(flat)
-    side = labels(len(faces), np.stack([face, neighbour[face, corner]], axis=1))
-    order = np.argsort(side, kind="stable")
-    first = np.flatnonzero(np.diff(side[order], prepend=-1))
-    triangles, own = [], []
-    for some in np.split(order, first[1:]):
-        fan = _fan(points, faces, some, side, neighbour, normal[some[0]]) if len(some) > 2 else None
-        if fan is None or len(fan) >= len(some):
-            triangles.append(faces[some])
-            own.append(some)
-        else:
-            triangles.append(fan)
-            own.append(np.full(len(fan), some[0]))
-    return np.concatenate(triangles), np.concatenate(own)
+    label = labels(len(faces), np.stack([face, neighbour[face, corner]], axis=1))
+    order = np.argsort(label, kind="stable")
+    starts = np.flatnonzero(np.diff(label[order], prepend=-1))
+    triangles, own, side, found = [], [], [], []
+    for some in np.split(order, starts[1:]):
+        outline = _outline(points, faces, some, label, neighbour, normal[some[0]]) if len(some) > 1 else None
+        k = np.arange(1, len(outline) - 1) if outline is not None else np.arange(len(some))
+        fan = outline is not None and len(k) < len(some)
+        triangles.append(np.stack([np.full(len(k), outline[0]), outline[k], outline[k + 1]], axis=1) if fan else faces[some])
+        own.append(np.full(len(k), some[0]) if fan else some)
+        side.append(np.full(len(triangles[-1]), -1 if outline is None else len(found)))
+        if outline is not None:
+            found.append((outline, some))
+    return np.concatenate(triangles), np.concatenate(own), np.concatenate(side), found
 
 
-def _fan(points: Floats, faces: Ints, some: Ints, side: Ints, neighbour: Ints, normal: Floats) -> Ints | None:
-    """A fan over the outline of a flat side, or None if that is not one convex loop in one plane."""
+def _outline(points: Floats, faces: Ints, some: Ints, side: Ints, neighbour: Ints, normal: Floats) -> Ints | None:
+    """The corners of a flat side, or None if its outline is not one convex loop in one plane."""
     other = neighbour[some]
     rim, corner = np.nonzero((other < 0) | (side[other] != side[some[0]]))
     begin, end = faces[some[rim], (corner + 1) % 3], faces[some[rim], (corner + 2) % 3]  # the edge across from a corner
@@ -94,6 +143,4 @@ def _fan(points: Floats, faces: Ints, some: Ints, side: Ints, neighbour: Ints, n
         return None
     if round(float(np.arctan2(bend, ahead).sum()) / (2.0 * np.pi)) != 1:
         return None  # goes round more than once
-    corners = np.array(loop)[bend > FLAT]
-    k = np.arange(1, len(corners) - 1)
-    return np.stack([np.full(len(k), corners[0]), corners[k], corners[k + 1]], axis=1)
+    return np.array(loop)[bend > FLAT]

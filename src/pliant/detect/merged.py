@@ -36,6 +36,7 @@ class Merged(NamedTuple):
     tip: Floats  # (r,) share of the circle around it that a tip stands for, 0 of other rows
     carried: Floats  # [m] (r,) how deep a tip is where the area around it carries all that the tip would
     at: Floats  # [m] (r, 3) in the middle between both sides
+    spot: Ints  # (r,) number that a row of two flat sides keeps from step to step, -1 of others
     start: Ints  # (r + 1,) of its points
     point: Ints
     share: Floats  # weights of the points, summing to zero
@@ -44,7 +45,7 @@ class Merged(NamedTuple):
         return len(self.gap)
 
 
-ROWS = Merged._fields[:10]  # one entry a row
+ROWS = Merged._fields[:11]  # one entry a row
 
 
 def merged(points: Floats, faces: Ints, found: Patches, anchor: Ints, alone: Bools, corner: Bools) -> Merged:
@@ -55,7 +56,8 @@ def merged(points: Floats, faces: Ints, found: Patches, anchor: Ints, alone: Boo
     out = Merged(
         slave=np.empty(count, np.int64), master=np.empty(count, np.int64), pair=np.empty(count, np.int64), weights=np.empty((count, 3)),
         normal=np.empty((count, 3)), gap=np.empty(count), area=np.empty(count), tip=np.zeros(count), carried=np.zeros(count),
-        at=np.empty((count, 3)), start=np.zeros(count + 1, np.int64), point=np.empty(12 * count, np.int64), share=np.empty(12 * count),
+        at=np.empty((count, 3)), spot=np.full(count, -1), start=np.zeros(count + 1, np.int64), point=np.empty(12 * count, np.int64),
+        share=np.empty(12 * count),
     )  # fmt: skip
     room = np.full(len(points), -1, np.int64), np.empty(3 * count, np.int64), np.empty((3 * count, 3)), np.empty((2, count), np.int64)
     met = np.full(len(points) if corner.any() else 0, -1, np.int64), np.empty(count, np.int64)
@@ -209,8 +211,8 @@ def _three(  # type: ignore[no-untyped-def]
 
 @kernel
 def _merge(  # type: ignore[no-untyped-def]
-    points, faces, slave, master, pair, weights, others, normal, gap, area, at, tip, carried, anchor, alone, corner, mark, listed, total,
-    room, last, before, out,
+    points, faces, slave, master, pair, weights, others, normal, gap, area, at, tip, carried, spot, anchor, alone, corner, mark, listed,
+    total, room, last, before, out,
 ):  # fmt: skip
     """`last` (p,) and `before` (r,): rows at each corner, for those that meet there."""
     used = first = 0
@@ -248,11 +250,11 @@ def _merge(  # type: ignore[no-untyped-def]
                 continue
             for k in range(count):
                 q = list_[k]
-                p = _met(points, faces, slave, pair, weights, normal, gap, area, q, last, before, out) if corner[q] else -1
+                p = _met(points, faces, slave, pair, weights, normal, gap, area, q, last, before, out) if corner[q] and spot[q] < 0 else -1
                 if p == -2:
                     continue
                 _as_it_is(faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, q, out, used)
-                out.tip[used], out.carried[used] = tip[q], carried[q]
+                out.tip[used], out.carried[used], out.spot[used] = tip[q], carried[q], spot[q]
                 if p >= 0:
                     before[used], last[p] = last[p], used
                 used += 1

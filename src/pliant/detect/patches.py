@@ -52,6 +52,7 @@ class Patches(NamedTuple):
     at: Floats  # [m] (r, 3) in the middle between both sides
     tip: Floats  # (r,) share of the circle around it that a tip stands for, which has no area; 0 of other rows
     carried: Floats  # [m] (r,) how deep a tip is where the area around it carries all that the tip would
+    spot: Ints  # (r,) number that a row of two flat sides keeps from step to step, -1 of others
 
     def __len__(self) -> int:  # type: ignore[override]
         return len(self.gap)
@@ -62,7 +63,7 @@ def empty(count: int) -> Patches:
     return Patches(
         slave=np.empty(count, np.int64), master=np.empty(count, np.int64), pair=np.empty(count, np.int64), weights=np.empty((count, 3)),
         others=np.empty((count, 3)), normal=np.empty((count, 3)), gap=np.empty(count), area=np.empty(count), at=np.empty((count, 3)),
-        tip=np.zeros(count), carried=np.zeros(count),
+        tip=np.zeros(count), carried=np.zeros(count), spot=np.full(count, -1),
     )  # fmt: skip
 
 
@@ -338,7 +339,7 @@ def seen(poly, count, below, i, size, q, gap, deep, stack, held, spare):  # type
 
 
 @inline
-def _put(out, r, faces_, frame, corners, place, gap, area):  # type: ignore[no-untyped-def]
+def put(out, r, faces_, frame, corners, place, gap, area):  # type: ignore[no-untyped-def]
     """Row r, at a place (u, v) of the slave's plane; corners: second and third of the slave there, first of the master and the ways to its
     second and third.
     """
@@ -493,7 +494,7 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, poked,
                 g, share = g0 + gu * u + gv * v, angle_at(poly, count, k, ROUNDING * twice) / (2.0 * math.pi)
                 if share == 0.0 or g < -depth or g > far:
                     continue
-                _put(pokes, many_tips, names, frame, shape, (u, v), g, 0.0)
+                put(pokes, many_tips, names, frame, shape, (u, v), g, 0.0)
                 mine = on_sharp_edge(faces, rims, pokes.slave, pokes.weights, many_tips)
                 other = on_sharp_edge(faces, rims, pokes.master, pokes.others, many_tips)
                 if mine or other:
@@ -538,7 +539,7 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, poked,
                         u, v = stack[0, k, 0], stack[0, k, 1]
                     else:
                         u, v = cu + l00 * COS[k], cv + l10 * COS[k] + l11 * SIN[k]
-                    _put(out, used, names, frame, shape, (u, v), g0 + gu * u + gv * v, part[i] * area * share)
+                    put(out, used, names, frame, shape, (u, v), g0 + gu * u + gv * v, part[i] * area * share)
                     if not corners and lowest < np.inf:
                         out.area[used] *= dot(n, d)
                         _push_along(points, faces, out, used, d)
@@ -554,19 +555,23 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, poked,
     return used, many_tips
 
 
-def sides(points: Floats, faces: Ints, found: Patches, some: np.ndarray, count: int) -> tuple[Floats, Floats]:
+def sides(
+    points: Floats, faces: Ints, times: Floats, found: Patches, some: np.ndarray, count: int
+) -> tuple[Floats, Floats]:
     """(|sum A n| / sum A, covered share of the faces that touch) of both sides of each pair of bodies, (2, count), slaves first.
 
-    some (r,) bool: the rows that count; those of a pair come one after the other. Tips have no area.
+    some (r,) bool: the rows that count; those of a pair come one after the other. Tips have no area. times (f,): how large the flat side is
+    that a face stands for, in rows of two such, against itself.
     """
     sums, mark = np.zeros((2, count, 5)), np.full((2, len(faces)), -1, np.int64)
-    _sides(points, faces, found.slave, found.master, found.pair, found.area, some & (found.tip == 0.0), sums, mark)
+    counts = some & (found.tip == 0.0)
+    _sides(points, faces, times, found.slave, found.master, found.pair, found.area, found.spot, counts, sums, mark)
     area = np.maximum(sums[:, :, 3], 1e-300)
     return np.linalg.norm(sums[:, :, :3], axis=2) / area, area / np.maximum(sums[:, :, 4], 1e-300)
 
 
 @kernel
-def _sides(points, faces, slave, master, pair, area, some, sums, mark):  # type: ignore[no-untyped-def]
+def _sides(points, faces, times, slave, master, pair, area, spot, some, sums, mark):  # type: ignore[no-untyped-def]
     """Sums of A n, of A, and of the areas of all faces that have a part in it, of both sides."""
     for r in range(len(slave)):
         if not some[r]:
@@ -581,4 +586,4 @@ def _sides(points, faces, slave, master, pair, area, some, sums, mark):  # type:
             sums[side, k, 3] += part
             if mark[side, face] != k:
                 mark[side, face] = k
-                sums[side, k, 4] += 0.5 * whole
+                sums[side, k, 4] += 0.5 * whole * (times[face] if spot[r] >= 0 else 1.0)

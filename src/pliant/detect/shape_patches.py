@@ -50,16 +50,16 @@ class Shape(NamedTuple):
 
 
 def on_shapes(
-    points: Floats, faces: Ints, start: Ints, end: Ints, pair: Ints, shape: Shape, high: Floats, rigid: np.ndarray, split: int = PARTS
-) -> Patches:
-    """Patches of the faces start : end of slaves on exact shapes, (k,) each; `rigid`: rows at corners on planes, in one point on balls.
-
-    split: parts of an edge.
+    points: Floats, faces: Ints, start: Ints, end: Ints, pair: Ints, shape: Shape, high: Floats, rigid: np.ndarray, few: Bools,
+    but: Bools, split: int = PARTS,
+) -> Patches:  # fmt: skip
+    """Patches of the faces start : end of slaves on exact shapes, (k,) each; `rigid`: rows at corners on planes, in one point on balls;
+    `few`: without the faces `but` (f,). split: parts of an edge.
     """
     kind, parameters, position, rotation = shape
     most = np.where(rigid & (kind == PLANE), 9, 6)  # a triangle has up to four corners behind one cut, five between two
     out = empty(int((most * (end - start)).sum()))
-    return first(out, _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, rigid, split, out))
+    return first(out, _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, rigid, few, but, split, out))
 
 
 @inline
@@ -81,12 +81,16 @@ def _other_way(parameters, position, q, c, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, rigid, split, out):  # type: ignore[no-untyped-def]
+def _on_shapes(  # type: ignore[no-untyped-def]
+    points, faces, start, end, pair, kind, parameters, position, rotation, high, rigid, few, but, split, out
+):
     used = 0
     room, g = np.empty((3, CORNERS, 2)), np.empty((split + 1, split + 1))
     for c in range(len(start)):
         up, middle = rotate(load4(rotation, c), (0.0, 0.0, 1.0)), load(position, c)
         for s in range(start[c], end[c]):
+            if few[c] and but[s]:
+                continue
             if kind[c] == PLANE and _above(points, faces, s, middle, up, high[c]):
                 continue
             if rigid[c] and kind[c] == BALL:

@@ -13,7 +13,7 @@ from pliant.contact.method import LAYER, Answer, Memory
 from pliant.contact.patch import surface
 from pliant.contact.patch.energy import afforded, depth_before, without_couple
 from pliant.contact.patch.islands import divided, system
-from pliant.contact.patch.node_pressure import recovered
+from pliant.contact.patch.node_pressure import Near, recovered
 from pliant.contact.patch.problem import LOOSE, ROUGH, TOLERANCE, Contact, Islands, Solution, System, solve
 from pliant.contact.patch.restitution import Bounced, target
 from pliant.contact.patch.row_law import GAP, MOTION, TRIAL, return_stretch, set_rows, told_rows
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LOOKS = 3  # at most
 UNSOLVED = 100 * TOLERANCE  # what is left of the gradient that divides the step: two digits short
 PARTS = 16  # of a step, at most
-ROOM = 2 * (3 + MOST_CORNERS)  # numbers for the rows of two faces: at corners of the slave's and others, that overlap or are open
+ROOM = 2**16  # numbers for the rows of two faces or flat sides: at corners of the slave's and others, that overlap or are open
 AGAIN = 0.01  # of an edge: motion since the last look that asks for another; areas are off by about as much of a face
 
 
@@ -124,8 +124,8 @@ def _moved(motion: Motion, surfaces: surface.Surfaces, solved: _Solved, before: 
     out = np.empty(len(pairs), np.bool_)
     _moved_pairs(motion.skin.body, before.points, now.points, bodies, surfaces.side, pairs.slave, pairs.master, pairs.high, out)
     _moved_rows(
-        rows.start, rows.point, rows.weight, solved.found.pair, solved.loaded(), before.points, now.points, surfaces.side, pairs.slave,
-        pairs.master, out,
+        rows.start, rows.point, rows.weight, solved.found.pair, solved.found.spot, solved.loaded(), before.points, now.points,
+        surfaces.side, pairs.slave, pairs.master, out,
     )  # fmt: skip
     return out
 
@@ -155,8 +155,10 @@ def _moved_pairs(body, before, now, bodies, side, slave, master, high, out):  # 
 
 
 @kernel
-def _moved_rows(start, point, weight, pair, loaded, before, now, side, slave, master, out):  # type: ignore[no-untyped-def]
-    """Mark pairs with a row that presses of which a point has gone farther than `_edge` against the other side."""
+def _moved_rows(start, point, weight, pair, spot, loaded, before, now, side, slave, master, out):  # type: ignore[no-untyped-def]
+    """Mark pairs with a row that presses of which a point has gone farther than `_edge` against the other side; of flat sides, whose faces
+    are as large as they are, the places themselves.
+    """
     for r in range(len(loaded)):
         if not loaded[r] or out[pair[r]]:
             continue
@@ -168,6 +170,9 @@ def _moved_rows(start, point, weight, pair, loaded, before, now, side, slave, ma
                 a = axpy(weight[e], d, a)
             else:
                 b = axpy(-weight[e], d, b)
+        if spot[r] >= 0:
+            out[pair[r]] = norm(sub(a, b)) > edge
+            continue
         for e in range(first, start[r + 1]):
             d = sub(load(now, point[e]), load(before, point[e]))
             if norm(sub(d, b if e < first + 3 else a)) > edge:
@@ -273,7 +278,9 @@ class _Solved:
         loaded = (force > 0.0).nonzero()[0]
         memory = _by_face(loaded, self.key, self.span, held, sticks)
         memory |= _by_row(loaded, self.own, held, force) | surface.remembered(motion, pairs, found) | lent
-        contacts = recovered(motion, pairs, found, rows, force, friction, gap, mu, sticks, slip)
+        surfaces = motion.kept(surface.Surfaces)
+        near = Near(surfaces.flats.sides, self.place.points, AGAIN * surfaces.side)
+        contacts = recovered(motion, pairs, found, rows, force, friction, gap, mu, sticks, slip, near)
         return Answer(contacts, memory, warnings=warnings)
 
 
@@ -333,12 +340,14 @@ def _row_key(motion: Motion, pairs: surface.Pairs, found: Merged) -> Ints:
     """A number for each row that stays the same while it is made by the same face and body, or corner of two faces if these are rigid."""
     out = np.empty(len(found), np.int64)
     corners, faces, bodies = surface.both_rigid(motion, pairs.slave, pairs.master), len(motion.skin.faces), len(motion.bodies)
-    _number(found.pair, found.slave, found.master, found.weights, found.gap, found.tip, pairs.master, corners, faces, bodies, out)
+    _number(
+        found.pair, found.slave, found.master, found.weights, found.gap, found.tip, found.spot, pairs.master, corners, faces, bodies, out
+    )  # fmt: skip
     return out
 
 
 @kernel
-def _number(pair, slave, master, weights, gap, tip, body, corners, faces, bodies, out):  # type: ignore[no-untyped-def]
+def _number(pair, slave, master, weights, gap, tip, spot, body, corners, faces, bodies, out):  # type: ignore[no-untyped-def]
     last, rank = -1, 0
     for r in range(len(pair)):
         p = pair[r]
@@ -349,6 +358,7 @@ def _number(pair, slave, master, weights, gap, tip, body, corners, faces, bodies
         for k in range(2, -1, -1):
             if weights[r, k] > 1.0 - ON_EDGE:
                 place = k
+        place = spot[r] % (ROOM // 2) if spot[r] >= 0 else place
         out[r] = number * ROOM + place + (ROOM // 2 if gap[r] > 0.0 and tip[r] == 0.0 else 0)
 
 

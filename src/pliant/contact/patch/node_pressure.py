@@ -8,6 +8,9 @@ points that press,
 
 force over the area that is covered, not over all of the area around the node: sums of forces and areas are exact, and rims are sharp.
 At sharp edges the faces on either side make contacts of their own, so that the normals in each differ little.
+
+Flat sides of rigid bodies have few rows (theory/patch 3.7), and each of them is a contact. They press with what is linear over the polygon;
+so the nodes in it carry them as that linear function has it, each with the area around it.
 """
 
 from __future__ import annotations
@@ -21,13 +24,14 @@ from pliant.base import Bools, Floats, Ints
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.patch.surface import Pairs
 from pliant.detect import bent
+from pliant.detect.flats import Sides
 from pliant.detect.merged import Merged
 from pliant.detect.penetration import ACROSS
 from pliant.detect.shape_patches import Shape
 from pliant.detect.shapes import PLANE
 from pliant.geometry.components import labels
 from pliant.geometry.normals import face_crosses
-from pliant.kernels import axpy, dot, kernel, load, norm, scale, store
+from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 from pliant.model import Rest
 from pliant.world.motion import Motion, Rows
 
@@ -68,6 +72,23 @@ def _cells(faces: Ints, normal: Floats) -> tuple[Ints, int]:
     return label.reshape(-1, 3), int(label.max(initial=-1)) + 1
 
 
+class Near(NamedTuple):
+    """Which nodes flat sides have, where these are, and how far [m] (B,) beside a polygon they count: as far as rows may have moved."""
+
+    sides: Sides
+    points: Floats
+    slack: Floats
+
+
+class Spread(NamedTuple):
+    """Nodes that carry the rows of a polygon of two flat sides."""
+
+    of: Ints  # (r,) polygon of each row, -1 of others
+    start: Ints
+    point: Ints
+    weight: Floats
+
+
 class Columns(NamedTuple):
     """Of the record, to be filled."""
 
@@ -83,7 +104,7 @@ class Columns(NamedTuple):
 
 def recovered(
     motion: Motion, pairs: Pairs, found: Merged, rows: Rows, force: Floats, friction: Floats, gap: Floats, mu: Floats, sticks: Bools,
-    slip: Floats,
+    slip: Floats, near: Near,
 ) -> Contacts:
     """The record of a step, from the normal forces [N] (r,), friction [N] (r, 3), gaps [m] and so on of the rows."""
     push = force[:, None] * rows.normal + friction
@@ -92,8 +113,8 @@ def recovered(
     counts = np.empty(many, np.int64)  # first what each row is, then those that count
     key, cell, share = np.empty(3 * many, np.int64), np.empty(3 * many, np.int64), np.empty(3 * many)
     taken, count = _group(
-        found.pair, found.slave, found.master, found.weights, found.area, gap, load_, cells.face, counts, cells.of_corner, cells.count,
-        cells.first, key, cell, share,
+        found.pair, found.slave, found.master, found.weights, found.area, found.spot, gap, load_, cells.face, counts, cells.of_corner,
+        cells.count, cells.first, key, cell, share,
     )  # fmt: skip
     if count == 0:
         return Contacts.none(motion.dt)
@@ -101,10 +122,10 @@ def recovered(
     total, (normal, across, at, slid), (along, mean_gap, sticking) = (
         np.zeros((count, SUMS)), np.empty((4, count, 3)), np.empty((3, count)),
     )  # fmt: skip
-    numbers = np.empty((4, count), np.int64)
+    numbers, spread = np.empty((4, count), np.int64), _nodes(motion, pairs, found, rows, force, near)
     many, point, weight = _record(
         rank, counts, cell[: 3 * taken], share, load_, push, rows.normal, rows.at, found.area, gap, sticks, slip, rows.start,
-        rows.point, rows.weight, cells.mark, mu, found.pair, found.slave, found.master, pairs.slave, pairs.master, motion.dt, total,
+        rows.point, rows.weight, spread, cells.mark, mu, found.pair, found.slave, found.master, pairs.slave, pairs.master, motion.dt, total,
         Columns(normal, across, along, mean_gap, sticking, at, slid, numbers),
     )  # fmt: skip
     return Contacts(
@@ -117,28 +138,28 @@ def recovered(
 
 @kernel
 def _group(  # type: ignore[no-untyped-def]
-    pair, slave, master, weights, area, gap, load_, head, rank, of_corner, cells, first, key, cell, share
+    pair, slave, master, weights, area, spot, gap, load_, head, rank, of_corner, cells, first, key, cell, share
 ):  # fmt: skip
     """Which rows count, and the contacts that they make: see `_contacts`."""
-    _open_rows(pair, slave, master, weights, area, gap, load_, head, rank)
-    return _contacts(pair, slave, weights, rank, of_corner, cells, first, key, cell, share)
+    _open_rows(pair, slave, master, weights, area, spot, gap, load_, head, rank)
+    return _contacts(pair, slave, weights, spot, rank, of_corner, cells, first, key, cell, share)
 
 
 @kernel
 def _record(  # type: ignore[no-untyped-def]
     order, listed, cell, share, load_, push, row_normal, row_at, area, row_gap, sticks, row_slip, row_start, row_point, row_weight,
-    mark, mu, pair, slave, master, a, b, dt, total, out,
+    spread, mark, mu, pair, slave, master, a, b, dt, total, out,
 ):  # fmt: skip
     """Sums and columns of the contacts, in the given order; how many points carry each, these, and their weights."""
     begin, corner, part = np.zeros(len(order) + 1, np.int64), np.empty(len(cell), np.int64), np.empty(len(cell))
     _sort(order, listed, cell, share, begin, corner, part)
     _sum(begin, corner, part, load_, push, row_normal, row_at, area, row_gap, sticks, row_slip, total)
     _tell(total, begin, corner, mu, pair, slave, master, a, b, dt, out)
-    return _support(begin, corner, part, load_, total, row_start, row_point, row_weight, mark)
+    return _support(begin, corner, part, load_, total, row_start, row_point, row_weight, spread, mark)
 
 
 @kernel
-def _open_rows(pair, slave, master, weights, area, gap, load_, head, rank):  # type: ignore[no-untyped-def]
+def _open_rows(pair, slave, master, weights, area, spot, gap, load_, head, rank):  # type: ignore[no-untyped-def]
     """rank (r,): 1 for rows that carry something, 2 for others that would touch if faces could bend, else 0; head (f,): scratch,
     -1 between calls.
 
@@ -151,6 +172,9 @@ def _open_rows(pair, slave, master, weights, area, gap, load_, head, rank):  # t
     leader, after, after_row = np.empty(len(pair), np.int64), np.empty(len(pair), np.int64), np.full(len(pair), -1, np.int64)
     last, kinds = np.empty(len(pair), np.int64), np.zeros(len(pair), np.int64)
     for r in range(len(pair)):
+        rank[r] = 1 if load_[r] > 0.0 else 0
+        if spot[r] >= 0:
+            continue
         here = head[slave[r]]
         while here >= 0 and pair[leader[here]] != pair[r]:
             here = after[here]
@@ -161,7 +185,6 @@ def _open_rows(pair, slave, master, weights, area, gap, load_, head, rank):  # t
         else:
             after_row[last[here]] = r
         last[here] = r
-        rank[r] = 1 if load_[r] > 0.0 else 0
         kinds[here] |= (1 if load_[r] > 0.0 else 2) | (4 if master[r] < 0 else 0)
     for c in range(count):
         head[slave[leader[c]]] = -1
@@ -194,17 +217,23 @@ def _open_rows(pair, slave, master, weights, area, gap, load_, head, rank):  # t
 
 
 @kernel
-def _contacts(pair, slave, weights, rank, of_corner, cells, first, key, cell, share):  # type: ignore[no-untyped-def]
+def _contacts(pair, slave, weights, spot, rank, of_corner, cells, first, key, cell, share):  # type: ignore[no-untyped-def]
     """Number the contacts, by pair and cell, of the corners of rows that count, those that carry something first; how many rows, contacts.
 
     key of each contact; of row k in this order cell (3 k,): the contact of each corner, -1 for none; share (3 k,): what it has of the row.
+    Rows of flat sides are contacts of their own.
     `rank` becomes the list of these rows.
     """
     count, after = 0, np.empty(len(key), np.int64)  # contacts of one cell with several bodies, one after the other
-    taken, listed = 0, np.empty(len(rank), np.int64)
+    taken, listed, behind = 0, np.empty(len(rank), np.int64), (pair.max() + 1) * cells if len(pair) > 0 else 0
     for kind in (1, 2):
         for r in range(len(rank)):
             if rank[r] != kind:
+                continue
+            if spot[r] >= 0:
+                key[count], cell[3 * taken], cell[3 * taken + 1], cell[3 * taken + 2] = behind + r, count, -1, -1
+                share[3 * taken], listed[taken] = 1.0, r
+                count, taken = count + 1, taken + 1
                 continue
             whole = max(weights[r, 0], 0.0) + max(weights[r, 1], 0.0) + max(weights[r, 2], 0.0)
             for c in range(3):  # points of a face that is covered in pieces may lie beyond its edges
@@ -224,7 +253,8 @@ def _contacts(pair, slave, weights, rank, of_corner, cells, first, key, cell, sh
             listed[taken] = r
             taken += 1
     for k in range(count):
-        first[key[k] % cells] = -1
+        if key[k] < behind:
+            first[key[k] % cells] = -1
     rank[:taken] = listed[:taken]
     return taken, count
 
@@ -316,15 +346,22 @@ def _behind_curves(motion: Motion, pairs: Pairs, found: Merged, cells: Cells, ke
 
 
 @kernel
-def _support(begin, corner, share, load_, total, row_start, row_point, row_weight, mark):  # type: ignore[no-untyped-def]
+def _support(begin, corner, share, load_, total, row_start, row_point, row_weight, spread, mark):  # type: ignore[no-untyped-def]
     """Points that carry each contact, with the weights of its rows by what they have of its load: (how many, point, weight)."""
     room = 0
     for e in range(begin[-1]):
-        room += row_start[corner[e] + 1] - row_start[corner[e]]
+        g = spread.of[corner[e]]
+        room += row_start[corner[e] + 1] - row_start[corner[e]] if g < 0 else spread.start[g + 1] - spread.start[g]
     many, point, weight = np.empty(len(begin) - 1, np.int64), np.empty(room, np.int64), np.empty(room)
     used = 0
     for c in range(len(begin) - 1):
-        first = used
+        first, g = used, spread.of[corner[begin[c]]]
+        if g >= 0:
+            for k in range(spread.start[g], spread.start[g + 1]):
+                point[used], weight[used] = spread.point[k], spread.weight[k]
+                used += 1
+            many[c] = used - first
+            continue
         for e in range(begin[c], begin[c + 1]):
             part = share[e] * load_[corner[e]] / total[c, LOAD]
             for k in range(row_start[corner[e]], row_start[corner[e] + 1]):
@@ -338,3 +375,108 @@ def _support(begin, corner, share, load_, total, row_start, row_point, row_weigh
     for e in range(used):
         mark[point[e]] = -1
     return many, point[:used].copy(), weight[:used].copy()
+
+
+def _nodes(motion: Motion, pairs: Pairs, found: Merged, rows: Rows, force: Floats, near: Near) -> Spread:
+    """Nodes that carry the rows of flat sides."""
+    of, sides = np.full(len(found), -1), near.sides
+    if not (found.spot >= 0).any():
+        return Spread(of, np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    start = np.zeros(len(found) + 1, np.int64)
+    count, point, weight = _spread(
+        found, force, rows.start, rows.point, sides, near.points, near.slack, pairs.slave, pairs.master, of, start,
+    )  # fmt: skip
+    return Spread(of, start[: count + 1], point, weight)
+
+
+@inline
+def _in_plane(x, frame):  # type: ignore[no-untyped-def]
+    """Place (u, v) of a point in a frame."""
+    d = sub(x, frame[0])
+    return dot(d, frame[1]), dot(d, frame[2])
+
+
+@kernel
+def _pressed(at, area, force, first, end, frame):  # type: ignore[no-untyped-def]
+    """(p, pu, pv): the linear function p + pu u + pv v that has the force and the moments of these rows, (u, v) from their mean place."""
+    whole = total = uu = uv = vv = fu = fv = 0.0
+    for r in range(first, end):
+        u, v = _in_plane(load(at, r), frame)
+        whole, total, uu, uv, vv = whole + area[r], total + force[r], uu + area[r] * u * u, uv + area[r] * u * v, vv + area[r] * v * v
+        fu, fv = fu + force[r] * u, fv + force[r] * v
+    det = uu * vv - uv * uv
+    if det <= 1e-12 * (uu + vv) ** 2:
+        return total / whole, 0.0, 0.0
+    return total / whole, (fu * vv - fv * uv) / det, (fv * uu - fu * uv) / det
+
+
+@kernel
+def _spread(found, force, row_start, row_point, sides, points, slack, a, b, of, start):  # type: ignore[no-untyped-def]
+    """Number the polygons, rows with force of one after the other, corners first; their nodes. How many polygons, nodes, weights."""
+    polygons = used = 0
+    pair, slave, master, spot, at, area = found.pair, found.slave, found.master, found.spot, found.at, found.area
+    point, weight = np.empty(256, np.int64), np.empty(256)
+    r = 0
+    while r < len(pair):
+        if spot[r] < 0:
+            r += 1
+            continue
+        first, corners, total = r, 0, 0.0
+        while r < len(pair) and spot[r] >= 0 and pair[r] == pair[first] and slave[r] == slave[first] and master[r] == master[first]:
+            if spot[r] % 2 == 0 and corners < r - first:
+                break  # the corners of the next polygon
+            corners += 1 if spot[r] % 2 == 0 else 0
+            total += force[r]
+            r += 1
+        if not total > 0.0:
+            continue
+        whole, c, n = 0.0, (0.0, 0.0, 0.0), load(found.normal, first)
+        for k in range(first, r):
+            whole, c = whole + area[k], axpy(area[k], load(at, k), c)
+        c = scale(1.0 / whole, c)
+        t = sub(load(at, first), c)
+        t = axpy(-dot(t, n), n, t)
+        t = scale(1.0 / norm(t), t)
+        frame = (c, t, cross(n, t))
+        p, pu, pv = _pressed(at, area, force, first, r, frame)
+        for k in range(first, r):
+            of[k] = polygons
+        for side in range(2):
+            face, sign, wide = (slave[first], 1.0, slack[a[pair[first]]]) if side == 0 else (master[first], -1.0, slack[b[pair[first]]])
+            s = sides.of[face] if face >= 0 else -1
+            many = sides.first[s + 1] - sides.first[s] if s >= 0 else 1
+            while used + many > len(point):
+                point, weight = np.append(point, point), np.append(weight, weight)
+            if s < 0:
+                point[used], weight[used] = row_point[row_start[first + 1] - 1], sign
+                used += 1
+                continue
+            begin, sum_, nearest, least = used, 0.0, -1, np.inf
+            for k in range(sides.first[s], sides.first[s + 1]):
+                u, v = _in_plane(load(points, sides.point[k]), frame)
+                if u * u + v * v < least:
+                    nearest, least = sides.point[k], u * u + v * v
+                w = sides.part[k] * (p + pu * u + pv * v)
+                if w > 0.0 and _inside(at, first, corners, frame, u, v, wide):
+                    point[used], weight[used] = sides.point[k], w
+                    used, sum_ = used + 1, sum_ + w
+            if used == begin:
+                point[used], weight[used], sum_ = nearest, 1.0, 1.0
+                used += 1
+            for k in range(begin, used):
+                weight[k] *= sign / sum_
+        polygons += 1
+        start[polygons] = used
+    return polygons, point[:used].copy(), weight[:used].copy()
+
+
+@inline
+def _inside(at, first, corners, frame, u, v, wide):  # type: ignore[no-untyped-def]
+    """Whether a place is in a polygon, or no farther beside it than `wide`."""
+    x, y = _in_plane(load(at, first + corners - 1), frame)
+    for k in range(first, first + corners):
+        x0, y0 = x, y
+        x, y = _in_plane(load(at, k), frame)
+        if (x - x0) * (v - y0) - (y - y0) * (u - x0) < -wide * math.hypot(x - x0, y - y0):
+            return False
+    return True

@@ -14,13 +14,14 @@ from pliant.detect.ball_patches import of_balls
 from pliant.detect.body_pairs import overlapping
 from pliant.detect.closest import face_neighbours
 from pliant.detect.facing import entered, facing_faces, straight
+from pliant.detect.flat_patches import on_planes, on_sides
 from pliant.detect.flats import flats
 from pliant.detect.keys import find as find_keys
 from pliant.detect.merged import Merged
 from pliant.detect.patches import Patches, Rims
 from pliant.detect.penetration import ACROSS, body_boxes
 from pliant.detect.shape_patches import Shape, on_shapes, tips_on_shapes
-from pliant.detect.shapes import KINDS, NO_SHAPE, distance_to
+from pliant.detect.shapes import KINDS, NO_SHAPE, PLANE, distance_to
 from pliant.detect.thickness import Thickness
 from pliant.detect.tips import carried_by_area
 from pliant.detect.tree import Tree
@@ -401,7 +402,8 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: B
         alone, rigid, found = np.append(alone, one), np.append(rigid, ~one), patches.joined([found, points])
     anchor = motion.bodies.anchor[pairs.master[found.pair]]
     out = merged.merged(place.points, surfaces.flats.faces, found, anchor, alone, rigid)
-    out.master[:] = np.where(out.master >= 0, surfaces.flats.own[out.master], -1)
+    own = surfaces.flats.own
+    out.slave[:], out.master[:] = own[out.slave], np.where(out.master >= 0, own[out.master], -1)
     return out
 
 
@@ -445,7 +447,7 @@ def _sides(surfaces: Surfaces, pairs: Pairs, found: Patches, there: Floats) -> t
     """
     closed = (found.gap <= 0.0) & (found.tip == 0.0)
     some = closed | (pairs.open & (np.bincount(found.pair, closed, len(pairs)) == 0))[found.pair]
-    return patches.sides(there, surfaces.flats.faces, found, some & pairs.main[found.pair], len(pairs))
+    return patches.sides(there, surfaces.flats.faces, surfaces.flats.times, found, some & pairs.main[found.pair], len(pairs))
 
 
 def _turned(pairs: Pairs, flat: Floats, covered: Floats) -> Ints:
@@ -473,23 +475,57 @@ def _on_shapes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, pl
         if ball:
             parts.append(of_balls(place.position[bodies.frame[slave]], bodies.ball_radius[slave], start, pair, shape, high))
         else:
-            found = on_shapes(place.points, motion.skin.faces, start, end, pair, shape, high, bodies.frame[slave] >= 0)
+            flats = surfaces.flats
+            plane = flats.has[slave] & (shape.kind == PLANE)
+            if plane.any():
+                start, end = np.where(plane, flats.start[flats.few[slave]], start), np.where(plane, flats.start[flats.few[slave] + 1], end)
+                first, count = flats.first[slave[plane]], np.diff(flats.first)[slave[plane]]
+                at = plane.nonzero()[0].repeat(count)
+                side = np.arange(len(at)) + (first - np.cumsum(count) + count).repeat(count)
+                parts.append(on_planes(place.points, flats, side, pair[at], shape.position[at], shape.rotation[at], high[at]))
+            rigid = bodies.frame[slave] >= 0
+            found = on_shapes(place.points, flats.faces, start, end, pair, shape, high, rigid, plane, flats.flat)
             each, held = _shape(motion, place, pairs.master[found.pair]), _held(motion, surfaces, pairs)[found.pair]
-            parts += [found, tips_on_shapes(place.points, motion.skin.faces, found, surfaces.rims, each, held)]
+            parts += [found, tips_on_shapes(place.points, flats.faces, found, surfaces.rims, each, held)]
     return patches.joined(parts)
 
 
 def _on_meshes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, there: Floats) -> Patches:
     faces, deep, high = surfaces.flats.faces, pairs.deep[which], pairs.high[which]
-    rigid = both_rigid(motion, pairs.slave, pairs.master)
-    few = np.where(rigid, surfaces.flats.few[pairs.master], pairs.master)
-    pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], few[which], deep, high)
-    pair, own = which[pair], pair
-    poked = _held(motion, surfaces, pairs)[pair]
-    found, like = patches.facing_with_tips(
-        there, faces, slave, master, pair, deep[own], high[own], rigid[pair], poked, surfaces.rims
-    )  # fmt: skip
-    return _that_count(motion, surfaces, pairs, found, like, there)
+    rigid, few = both_rigid(motion, pairs.slave, pairs.master), surfaces.flats.few
+    parts, flat = _on_flats(motion, surfaces, pairs, which, there)
+    if not flat.all():
+        which, deep, high = which[~flat], deep[~flat], high[~flat]
+        masters = np.where(rigid, few[pairs.master], pairs.master)
+        pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], masters[which], deep, high)
+        pair, own = which[pair], pair
+        poked = _held(motion, surfaces, pairs)[pair]
+        found, like = patches.facing_with_tips(
+            there, faces, slave, master, pair, deep[own], high[own], rigid[pair], poked, surfaces.rims
+        )  # fmt: skip
+        parts.append(_that_count(motion, surfaces, pairs, found, like, there))
+    return patches.joined(parts)
+
+
+def _on_flats(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, there: Floats) -> tuple[list[Patches], Bools]:
+    """Patches of those of the pairs that meet in flat sides alone, and which these are, bool."""
+    flats, a, b = surfaces.flats, pairs.slave[which], pairs.master[which]
+    flat = flats.has[a] & flats.has[b]
+    if not flat.any():
+        return [], flat
+    some = flat.nonzero()[0]
+    deep, high = pairs.deep[which], pairs.high[which]
+    at, slave, master = facing_faces(surfaces.tree, there, flats.faces, flats.few[a[some]], flats.few[b[some]], deep[some], high[some])
+    at, slave, master = some[at], flats.sides.of[slave], flats.sides.of[master]
+    flat[at[(slave < 0) | (master < 0)]] = False
+    keep, count = flat[at], len(flats.sides.chief)
+    at, side = np.divmod(np.unique((at[keep] * count + slave[keep]) * count + master[keep]), count * count)
+    slave, master = np.divmod(side, count)
+    layered = np.zeros(len(pairs), np.bool_)
+    found = on_sides(there, flats, slave, master, which[at], deep[at], high[at], layered)
+    flat &= ~layered[which]
+    found = found if flat.all() else patches.select(found, ~layered[found.pair])
+    return [_that_count(motion, surfaces, pairs, found, np.arange(len(found)), there)], flat
 
 
 def _soft(motion: Motion, surfaces: Surfaces) -> Bools:
