@@ -398,6 +398,26 @@ def test_a_step_that_is_named_resolves_the_contact_in_time(tmp_path):
     assert after.resolution.in_time == "resolved" and after.window == before.window
 
 
+@pytest.mark.slow
+def test_round_bodies_that_roll_from_face_to_face_make_energy_until_their_elements_are_finer(tmp_path):
+    """A soft cylinder falls across another and rolls off: 1.9 % from nowhere with 12 faces around, at a quarter of dt as well."""
+
+    def crossing(edge):
+        scene = Scene(name="crossing", dt=3e-3, duration=1.2)
+        scene.add(name="floor", shape="plane", model="static")
+        soft = dict(youngs_modulus=2e5, poisson_ratio=0.3, stiffness_damping=0.01, density=1000.0)
+        rod = dict(kind="cylinder", radius=0.05, height=0.4, edge=edge)
+        scene.add(name="low", shape=rod, position=(0, 0, 0.0501), rotation=(90, 0, 0), material=soft)
+        scene.add(name="high", shape=rod, position=(0, 0, 0.17), rotation=(0, 90, 0), material=soft)
+        return scene
+
+    for edge in (0.025, 0.0125):
+        outcome = running.run(*running.start(crossing(edge), tmp_path / f"{edge}"))
+        said = [note for note in outcome.wrong if note.startswith("Contact gave back")]
+        assert bool(said) == (edge == 0.025), said
+        assert all("'low' and 'high'" in note and "half the edge" in note for note in said)
+
+
 def test_volumes_of_skins_that_shrink_or_turn_inside_out_are_told():
     scene = Scene(gravity=(0, 0, 0))
     scene.add(name="lump", shape=dict(kind="ball", radius=0.05, edge=0.05), position=(1, 2, 3), material=dict(youngs_modulus=1e4, poisson_ratio=0.4))

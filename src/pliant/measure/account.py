@@ -315,7 +315,8 @@ def gain_warnings(pairs: Pairs, bodies: Bodies, moved: float, share: float) -> l
             found.append(f"{_called(family[k], names)} {gain[k]:.3g} J (most of it up to t = {when[worst]:.4g} s)")
         said.append(
             f"Contact gave back more than it took: {', '.join(found)}; with all others {gain.sum() / moved:.1%} of what moved in this run "
-            "came from nowhere. Forces and rebounds of these are too large: a quarter of dt, or another contact method, shows by how much."
+            "came from nowhere. Forces and rebounds of these are too large: a quarter of dt, half the edge where round bodies roll from "
+            "face to face, or another contact method shows by how much."
         )
     if rubbed.max(initial=0.0) > share * moved:
         k = int(rubbed.argmax())
