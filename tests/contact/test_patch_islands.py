@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pliant.contact.patch.islands import _divide
-from pliant.contact.patch.problem import LOOSE, TOLERANCE, _multiply, solve
+from pliant.contact.patch.problem import LOOSE, RENEWALS, TOLERANCE, _multiply, solve
 from pliant.contact.patch.row_law import BEFORE, FRICTION, GAP, LOAD, NORMAL, ROW, SHEAR, STIFF, STRETCH, TRIAL
 from pliant.geometry.components import labels
 from pliant.scene import Scene
@@ -101,15 +101,19 @@ def test_loads_settle_in_a_wedge_that_friction_carries(half_angle):
 
 def test_what_acts_is_what_was_solved_for_where_loads_do_not_settle():
     """Forces on a mass among walls that face each other add up to what it was solved to do. Friction cut to its cone afterwards would leave
-    the presses that it held without their balance: boxes jammed in each other's corners flew apart with 17 times their energy."""
-    off, rng = [], np.random.default_rng(4)
-    for _ in range(200):
+    the presses that it held without their balance: boxes jammed in each other's corners flew apart with 17 times their energy.
+
+    The most steps that a search may take are enough for all, and the most renewals of loads for 99 %, not for 96 as half of them are."""
+    off, renewed, rng = [], [], np.random.default_rng(4)
+    for _ in range(1000):
         normals = rng.normal(size=(6, 3))
         normals /= np.linalg.norm(normals, axis=1)[:, None]
-        _, w, force, _, left = _mass_among_walls(normals, 10.0 ** rng.uniform(4.0, 8.0, 6), 1.0, 1.0, 1.0, 4e-3)
+        _, w, force, counts, left = _mass_among_walls(normals, 10.0 ** rng.uniform(4.0, 8.0, 6), 1.0, 1.0, 1.0, 4e-3)
         assert left <= LOOSE
         off.append(np.linalg.norm(4e-3 * (force[:, 3:] * normals + force[:, :3]).sum(axis=0) - w))
+        renewed.append(counts[2])
     assert max(off) < 10 * LOOSE  # of the momentum that it came with
+    assert np.mean(np.array(renewed) < RENEWALS) > 0.985
 
 
 def _searches(monkeypatch, steps, damping, speed):
