@@ -24,7 +24,7 @@ EXACT = {
     "HALF_PI_ROOT", "FIFTH", "SIXTH", "SEVENTH", "E", "GOLDEN", "SELF_TERM", "OVER", "ROUNDING", "REFUSED", "ULP", "CUBIC_ERROR", "WEIGHT_ERROR",
     "ROOT", "SLACK", "COS", "SIN",
 }  # fmt: skip
-MOST, UNPINNED = 83, 4  # in all, and of them without a test that notices: these two may only fall; the aim is 50 and 0
+MOST, UNPINNED = 82, 0  # in all, and of them without a test that notices: these two may only fall; the aim is 50 and 0
 
 
 def files() -> list[Path]:

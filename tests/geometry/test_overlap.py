@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from pliant import Scene
+from pliant.geometry.lattice.lines import mass_of_solid
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
-from pliant.geometry.overlap import mass_of_solid
 from pliant.geometry.shapes import make
 from pliant.geometry.units import rotation_matrix
 

@@ -33,7 +33,7 @@ class Adjacency(NamedTuple):
     def of(faces: Ints, body: Ints) -> Adjacency:
         """Of faces (f, 3) over points whose bodies (p,) are given."""
         faces, body = contiguous(faces, np.int64).reshape(-1, 3), contiguous(body, np.int64)
-        around = topology(faces, len(body), strict=False)
+        around = topology(faces, len(body))
         # numbers by first use in the list of faces, as `detect/feature_pairs.py` deals them, not in lexical order
         first = np.full(len(around.edges), 3 * len(faces), np.int64)
         np.minimum.at(first, around.face_edges.reshape(-1), np.arange(3 * len(faces)))

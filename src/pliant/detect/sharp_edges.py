@@ -77,7 +77,7 @@ class SharpEdges:
 
     def __init__(self, rest: Rest) -> None:
         skin, bodies, x = rest.skin, rest.bodies, rest.points
-        around = topology(skin.faces, len(skin), strict=False)
+        around = topology(skin.faces, len(skin))
         two = np.flatnonzero(around.edge_faces[:, 1] >= 0)
         first, second = skin.faces[around.edge_faces[two]].transpose(1, 0, 2)
         ends = around.edges[two]

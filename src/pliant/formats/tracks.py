@@ -15,8 +15,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.geometry.quaternions import matrix_to_quaternion
 from pliant.look import fields
-from pliant.look.draw import scale_of
-from pliant.look.movie import in_contact, survey
+from pliant.look.movie import survey
 from pliant.look.source import Film, Picture
 from pliant.look.stage import colour_map, containers, extremes, framed, plain_colours
 from pliant.look.surface import with_surfels_as_triangles, without_lost_points
@@ -92,11 +91,7 @@ def reel_of(run: Run, frames: Sequence[int], field: str, speed: float, body: str
     if not frames:
         raise PliantError("there are no frames to write")
     film = Film(run)
-    available = set().union(*(film.fields(i) for i in frames))
-    field = fields.choose(field, available, film.picture(frames[0], ()).kinds, field == "auto" and in_contact(film, frames))
-    wanted = {fields.source_of(field, available)}
-    around, samples = survey(film, frames, field, wanted)
-    scale = scale_of(field, samples, None, fields.extent(around))
+    wanted, around, scale = survey(film, frames, field)
     last = film.picture(frames[-1], ())
     if body is not None and body not in last.names.values():
         raise PliantError(f"there is no body '{body}': {nearest(body, list(last.names.values()))}")

@@ -10,7 +10,6 @@ sum of them from above is the winding number, so the cost does not grow with tri
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +17,10 @@ import numpy as np
 from pliant.asking import refuse_many
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.blocks import brick
+from pliant.geometry.lattice.lines import crossings, mass_of_solid
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.near import kd_tree
-from pliant.geometry.overlap import mass_of_solid
 from pliant.geometry.winding import winding_numbers
-from pliant.kernels import contiguous, kernel
 
 POINTS = 400  # in a body, unless the spacing is given
 FEWEST = 8  # points below which there is no neighbourhood worth the name
@@ -62,36 +60,12 @@ def fill(surface: Surface, spacing: float | None = None, lattice: str = "cubic")
 
 def contained(surface: Surface, low: Floats, piece: Floats, counts: np.ndarray) -> np.ndarray:
     """Whether the centre of each piece of a grid is inside a closed surface, (nx, ny, nz) bool."""
-    crossings = np.zeros((counts[0], counts[1], counts[2] + 1), np.int32)
-    shift = np.array([1e-7 * math.sqrt(2.0), 1e-7 * math.sqrt(3.0), 0.0])  # columns that pass beside vertices and edges of tidy meshes
-    scaled = (surface.points - low) / piece + shift
-    _cross(contiguous(scaled), contiguous(surface.faces, np.int64), crossings)
-    return np.cumsum(crossings[:, :, ::-1], axis=2)[:, :, ::-1][:, :, 1:] > 0
-
-
-@kernel
-def _cross(points, faces, crossings):  # type: ignore[no-untyped-def]
-    """Add the sign of every crossing of a triangle to the piece of the column whose centre is next above it (points in pieces)."""
-    nx, ny, nz = crossings.shape
-    for f in range(len(faces)):
-        a, b, c = points[faces[f, 0]], points[faces[f, 1]], points[faces[f, 2]]
-        area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-        if area == 0.0:
-            continue
-        first_x = max(0, int(math.ceil(min(a[0], b[0], c[0]) - 0.5)))
-        last_x = min(nx - 1, int(math.floor(max(a[0], b[0], c[0]) - 0.5)))
-        first_y = max(0, int(math.ceil(min(a[1], b[1], c[1]) - 0.5)))
-        last_y = min(ny - 1, int(math.floor(max(a[1], b[1], c[1]) - 0.5)))
-        for i in range(first_x, last_x + 1):
-            for j in range(first_y, last_y + 1):
-                x, y = i + 0.5, j + 0.5
-                u = (b[0] - x) * (c[1] - y) - (b[1] - y) * (c[0] - x)
-                v = (c[0] - x) * (a[1] - y) - (c[1] - y) * (a[0] - x)
-                w = (a[0] - x) * (b[1] - y) - (a[1] - y) * (b[0] - x)
-                if (u >= 0.0 and v >= 0.0 and w >= 0.0) or (u <= 0.0 and v <= 0.0 and w <= 0.0):
-                    z = (u * a[2] + v * b[2] + w * c[2]) / area
-                    k = min(max(int(math.ceil(z - 0.5)), 0), nz)  # pieces below k have their centres under the crossing
-                    crossings[i, j, k] += 1 if area > 0.0 else -1
+    found, (nx, ny, nz) = crossings((surface.points - low) / piece, surface.faces, counts, 2), counts
+    below = np.clip(np.ceil(found.at - 0.5), 0, nz).astype(np.int64)  # pieces below have their centres under the crossing
+    column = np.repeat(np.arange(nx * ny), np.diff(found.start))
+    sums = np.zeros((nx * ny, nz + 1), np.int32)
+    np.add.at(sums, (column, below), found.out)
+    return (np.cumsum(sums[:, ::-1], axis=1)[:, ::-1][:, 1:] > 0).reshape(nx, ny, nz)
 
 
 # ---- A lattice of cubic cells, laid along the axes of the shape and centred on its box. A cell belongs to the body if at least half of it

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.base import Floats, Ints
+from pliant.geometry.winding import along_curve
 from pliant.kernels import cross, dot, kernel, load, norm, scale, sub
 
 Flags = NDArray[np.bool_]
@@ -36,7 +37,7 @@ def self_intersections(points: Floats, faces: Ints) -> Ints:
 
 def _overlapping_boxes(low: Floats, high: Floats) -> Ints:
     """All pairs i < j of boxes that overlap."""
-    order = np.argsort(_morton(0.5 * (low + high)), kind="stable")
+    order = np.argsort(along_curve(0.5 * (low + high)), kind="stable")
     depth = max(int(len(order) - 1).bit_length(), 1)
     lows = [np.full((1 << depth, 3), np.inf)]
     highs = [np.full((1 << depth, 3), -np.inf)]
@@ -54,18 +55,6 @@ def _overlapping_boxes(low: Floats, high: Floats) -> Ints:
         a, b = a[keep], b[keep]
     apart = a != b
     return np.sort(order[np.stack([a[apart], b[apart]], axis=1)], axis=1)
-
-
-def _morton(centre: Floats) -> Ints:
-    """Place on a space-filling curve: the bits of the three coordinates, interleaved."""
-    low = centre.min(axis=0)
-    span = max(float((centre.max(axis=0) - low).max()), 1e-300)
-    grid = np.minimum((centre - low) / span * 1024.0, 1023.0).astype(np.int64)
-    code = np.zeros(len(centre), dtype=np.int64)
-    for bit in range(10):
-        for axis in range(3):
-            code |= ((grid[:, axis] >> bit) & 1) << (3 * bit + axis)
-    return code
 
 
 def _cutting(points: Floats, faces: Ints, pairs: Ints) -> Flags:

@@ -33,12 +33,9 @@ class Topology:
     """Adjacency of a triangle mesh. Edge k of a face runs from its corner k to the next."""
 
     edges: Ints  # (m, 2) unique, lower point first, in lexical order
-    edge_faces: Ints  # (m, 2) faces of each edge, lower one first; -1: the edge is on the boundary
+    edge_faces: Ints  # (m, 2) the first two faces of each edge, lower one first; -1: the edge is on the boundary
     face_edges: Ints  # (f, 3)
     vertex_faces: Csr
-    vertex_edges: Csr
-    boundary: Ints  # edges with one face
-    nonmanifold: Ints  # edges with more than two faces; edge_faces names the first two
 
 
 def listed(owner: Ints, item: Ints, count: int) -> Csr:
@@ -57,8 +54,8 @@ def unique_edges(pairs: Ints) -> tuple[Ints, Ints]:
     return np.stack([keys // span, keys % span], axis=1), number.reshape(-1)
 
 
-def topology(faces: Ints, n_points: int, strict: bool = True) -> Topology:
-    """Build the adjacency; edges with more than two faces are an error, or only listed if ``strict`` is off."""
+def topology(faces: Ints, n_points: int) -> Topology:
+    """Build the adjacency."""
     faces = np.asarray(faces, dtype=np.int64).reshape(-1, 3)
     if faces.size and (faces.min() < 0 or faces.max() >= n_points):
         bad = int(np.flatnonzero(((faces < 0) | (faces >= n_points)).any(axis=1))[0])
@@ -71,27 +68,12 @@ def topology(faces: Ints, n_points: int, strict: bool = True) -> Topology:
     face = np.repeat(np.arange(len(faces)), 3)
     around = listed(number, face, len(edges))
     count = np.diff(around.offsets)
-    nonmanifold = np.flatnonzero(count > 2)
-    if strict and nonmanifold.size:
-        e = int(nonmanifold[0])
-        raise PliantError(
-            f"{nonmanifold.size} edges have more than two faces (first: edge {e} between points {edges[e].tolist()} "
-            f"with the {count[e]} faces {around.of(e).tolist()}); a skin must be a manifold: remove or split them"
-        )
     edge_faces = np.full((len(edges), 2), -1, dtype=np.int64)
     if len(edges):
         edge_faces[:, 0] = around.indices[around.offsets[:-1]]
         two = count > 1
         edge_faces[two, 1] = around.indices[around.offsets[:-1][two] + 1]
-    return Topology(
-        edges=edges,
-        edge_faces=edge_faces,
-        face_edges=number.reshape(-1, 3),
-        vertex_faces=listed(faces.reshape(-1), face, n_points),
-        vertex_edges=listed(edges.reshape(-1), np.repeat(np.arange(len(edges)), 2), n_points),
-        boundary=np.flatnonzero(count == 1),
-        nonmanifold=nonmanifold,
-    )
+    return Topology(edges, edge_faces, number.reshape(-1, 3), listed(faces.reshape(-1), face, n_points))
 
 
 def elevate(mesh: TetMesh) -> tuple[Floats, Ints]:

@@ -13,9 +13,9 @@ from pliant.geometry.files import Mesh, PointCloud
 from pliant.geometry.inside import Filling, why_cells
 from pliant.geometry.lattice.build import default_edge
 from pliant.geometry.lattice.closing import closed_surface, is_closed_solid
+from pliant.geometry.lattice.lines import mass_of_solid
 from pliant.geometry.mass import mass_of_surface, vertex_areas
 from pliant.geometry.mesh import Surface, TetMesh
-from pliant.geometry.overlap import mass_of_solid
 from pliant.geometry.shapes import Wrap
 from pliant.geometry.tetrahedralise import EDGE
 from pliant.geometry.topology import diagonal

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pliant.base import PliantError
+from pliant.base import Floats, PliantError
 from pliant.disk import CURES, failure
 from pliant.look import fields
 from pliant.look.draw import Canvas, View, scale_of, viewpoint
@@ -53,12 +53,8 @@ def movie(
     chosen = [run.index(i) for i in (range(run.frames) if frames is None else frames)]
     if not chosen:
         raise PliantError("frames is empty: a movie needs at least one")
-    available = set().union(*(film.fields(i) for i in chosen))
-    field = fields.choose(field, available, film.picture(chosen[0], ()).kinds, field == "auto" and in_contact(film, chosen))
-    wanted = {fields.source_of(field, available)}
-    around, samples = survey(film, chosen, field, wanted)
+    wanted, around, scale = survey(film, chosen, field, limits)
     path.parent.mkdir(parents=True, exist_ok=True)
-    scale = scale_of(field, samples, limits, fields.extent(around))
     view = viewpoint(around, size, camera, scale)
     glass = containers(film.picture(chosen[-1], ()), view) if transparent is None else transparent
     with Canvas(around, size, view, scale, glass, edges) as canvas:
@@ -74,20 +70,23 @@ def movie(
         return writer.finish()
 
 
-def in_contact(film: Film, chosen: Sequence[int]) -> bool:
-    """Whether bodies press each other in any of the frames; the last ones, which know it soonest, are asked first."""
-    return any(fields.touches(film.picture(i, {"pressure"})) for i in reversed(chosen))
-
-
-def survey(film: Film, chosen: Sequence[int], field: str, wanted: set[str]) -> tuple[np.ndarray, np.ndarray]:
-    """What has to be seen over all frames, and values that show the range of the field."""
+def survey(
+    film: Film, chosen: Sequence[int], field: str, limits: tuple[float, float] | None = None
+) -> tuple[set[str], Floats, fields.Scale | None]:
+    """Of frames in which a field is drawn: the recorded field behind it, what has to be seen over all of them, and the colour scale."""
+    available = set().union(*(film.fields(i) for i in chosen))
+    # whether bodies press each other in any; the last ones, which know it soonest, are asked first
+    contact = field == "auto" and any(fields.touches(film.picture(i, {"pressure"})) for i in reversed(chosen))
+    field = fields.choose(field, available, film.picture(chosen[0], ()).kinds, contact)
+    wanted = {fields.source_of(field, available)}
     around, samples = [], []
     for i in chosen:
         picture = film.picture(i, wanted)
         around.append(extremes(picture.movable_points()))
         found = np.sort(fields.sample(picture, field)) if field != "body" else np.zeros(0)
         samples.append(found[:: max(1, len(found) // SAMPLES)])
-    return np.concatenate(around), np.concatenate(samples)
+    whole = np.concatenate(around)
+    return wanted, whole, scale_of(field, np.concatenate(samples), limits, fields.extent(whole))
 
 
 # ------------------------------------------------------------------------------------------------ writing

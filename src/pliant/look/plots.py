@@ -66,7 +66,7 @@ def plot_energies(run: Run, path: str | Path) -> Path:
     for i, name in enumerate(names):
         values = from_lowest(time, series[name], run.orders) if name == "gravity" else series[name]
         known = np.isfinite(values)  # the elastic energy is only taken at frames
-        axes.plot(time[known], values[known], color=_colour(i), linestyle=_dashes(i), label=ENERGIES[name])
+        axes.plot(time[known], values[known], color=colour(i), linestyle=_dashes(i), label=ENERGIES[name])
     axes.axhline(0.0, color="0.75", linewidth=0.8, zorder=0)
     return _finish(figure, axes, run, "energy [J]", path)
 
@@ -80,7 +80,7 @@ def plot_momenta(run: Run, path: str | Path) -> Path:
     figure, panels = _figure(2)
     for panel, name, label in zip(panels, ("momentum", "angular_momentum"), ("kg m/s", "kg m²/s, about the origin"), strict=True):
         for k, axis in enumerate("xyz"):
-            panel.plot(time, series[name][:, k], color=_colour(k), label=axis)
+            panel.plot(time, series[name][:, k], color=colour(k), label=axis)
         panel.axhline(0.0, color="0.75", linewidth=0.8, zorder=0)
         panel.set_ylabel(f"{name.replace('_', ' ')}\n[{label}]")
     return _finish(figure, panels[1], run, panels[1].get_ylabel(), path)
@@ -94,7 +94,7 @@ def plot_forces(run: Run, path: str | Path) -> Path:
     time = _time(run, series)
     figure, (axes,) = _figure()
     for i, (label, force) in enumerate(pair_forces(pairs, time, series.get("dt"), run.cells(-1).bodies).items()):
-        axes.plot(time, force, color=_colour(i), linestyle=_dashes(i), label=label)
+        axes.plot(time, force, color=colour(i), linestyle=_dashes(i), label=label)
     axes.set_ylim(bottom=0.0)
     return _finish(figure, axes, run, "contact force, mean [N]" if "window" in pairs else "contact force [N]", path)
 
@@ -127,15 +127,15 @@ def plot_pair(run: Run, a: str, b: str, path: str | Path, window: float | None =
         raise PliantError(f"{run.path}: nothing touched anything, so there is no contact of {a} and {b} to plot.")
     figure, panels = _figure(3)
     time = found["time"]
-    panels[0].plot(time, found["normal_force"], color=_colour(0), label="normal", linewidth=0.9)
-    panels[0].plot(time, np.linalg.norm(found["friction"], axis=1), color=_colour(1), label="friction", linewidth=0.9)
+    panels[0].plot(time, found["normal_force"], color=colour(0), label="normal", linewidth=0.9)
+    panels[0].plot(time, np.linalg.norm(found["friction"], axis=1), color=colour(1), label="friction", linewidth=0.9)
     panels[0].plot(time, np.linalg.norm(found["mean_force"], axis=1), color="black", label="mean over the window", linewidth=1.6)
     panels[0].set_ylabel("force [N]")
     panels[0].legend()
-    panels[1].plot(time, 1e4 * found["area"], color=_colour(0))
+    panels[1].plot(time, 1e4 * found["area"], color=colour(0))
     panels[1].set_ylabel("area [cm²]")
     factor, unit = _pressure_unit(float(np.nanmax(found["pressure"], initial=0.0)))
-    panels[2].plot(time, found["pressure"] / factor, color=_colour(0))
+    panels[2].plot(time, found["pressure"] / factor, color=colour(0))
     return _finish(figure, panels[2], run, f"largest pressure [{unit}]", path)
 
 
@@ -155,7 +155,7 @@ def axes_of(run: Run, what: str, pair: tuple[str, str] | None = None, axes: Axes
     for label, (time, values) in drawn.items():
         values = without_rounding(values, {"depth": "m"}.get(what, UNITS.get(what, "")), size)
         known = np.isfinite(values)
-        axes.plot(time[known], values[known] / factor, label=label, color=_colour(len(axes.lines)), linestyle=_dashes(len(axes.lines)))
+        axes.plot(time[known], values[known] / factor, label=label, color=colour(len(axes.lines)), linestyle=_dashes(len(axes.lines)))
     axes.set(xlabel="time [s]", ylabel=title, title=str(run.header.get("name") or run.path.stem))
     axes.grid(color="0.9", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
@@ -212,11 +212,11 @@ def plot_depths(run: Run, path: str | Path) -> Path:
     figure, panels = _figure(2 if "contacts" in series else 1)
     depth = np.asarray(series["max_depth"], np.float64)
     factor, unit = (1e3, "mm") if np.nanmax(depth, initial=0.0) < 0.1 else (1.0, "m")
-    panels[0].plot(time, factor * depth, color=_colour(1))
+    panels[0].plot(time, factor * depth, color=colour(1))
     panels[0].set_ylabel(f"deepest penetration [{unit}]")
     panels[0].set_ylim(bottom=0.0)
     if "contacts" in series:
-        panels[1].plot(time, series["contacts"], color=_colour(0))
+        panels[1].plot(time, series["contacts"], color=colour(0))
         panels[1].set_ylim(bottom=0.0)
     return _finish(figure, panels[-1], run, "contacts" if "contacts" in series else panels[0].get_ylabel(), path)
 
@@ -236,7 +236,7 @@ def _lacks(run: Run, what: str, wanted: Any, known: Mapping[str, Any]) -> str:
     return f"{run.path} has no {what} to plot (columns {', '.join(wanted)}); it has {', '.join(sorted(known)) or 'none'}"
 
 
-def _colour(i: int) -> tuple[float, ...]:
+def colour(i: int) -> tuple[float, ...]:
     return tuple(c / 255 for c in BODIES[i % len(BODIES)])
 
 
@@ -347,7 +347,7 @@ def against_theory(title: str, panels: list[Panel], bars: list[Bar], path: str |
 
 
 def _dot(axes: Axes, name: str, names: list[str]) -> Any:
-    return axes.plot([], [], "o", color=_colour(names.index(name)), markersize=3.5, label=name)[0]
+    return axes.plot([], [], "o", color=colour(names.index(name)), markersize=3.5, label=name)[0]
 
 
 def _theory_line(axes: Axes, panel: Panel, names: list[str]) -> None:
@@ -359,7 +359,7 @@ def _theory_line(axes: Axes, panel: Panel, names: list[str]) -> None:
     axes.plot(x[order], y[order], color="black", linewidth=0.9, marker="_" if panel.band is not None else "", markersize=9)
     for name, (at, here) in panel.points.items():
         thin = slice(None, None, max(1, len(at) // DOTS))
-        axes.plot(np.asarray(at)[thin], np.asarray(here)[thin], "o", color=_colour(names.index(name)), markersize=2.6)
+        axes.plot(np.asarray(at)[thin], np.asarray(here)[thin], "o", color=colour(names.index(name)), markersize=2.6)
     if panel.band is not None and x.min() > 0.0 and x.max() > DECADES * x.min():
         axes.set_xscale("log")
     axes.ticklabel_format(axis="y", useOffset=False)
@@ -377,7 +377,7 @@ def _bars(axes: Axes, bars: list[Bar], names: list[str]) -> None:
         axes.barh(top + 0.5 * rows, 2.0 * bar.tolerated, rows, bar.theory - bar.tolerated, color=BAND, linewidth=0)
         for k, (name, value) in enumerate(bar.here.items()):
             shown = most if not np.isfinite(value) else float(np.clip(value, -most, most))
-            axes.barh(top + k + 0.5, shown, 0.6, color=_colour(names.index(name)), linewidth=0)
+            axes.barh(top + k + 0.5, shown, 0.6, color=colour(names.index(name)), linewidth=0)
             if shown != value:  # further than the axis goes
                 axes.text(0.98 * most, top + k + 0.5, f"{value:.2g}", ha="right", va="center", fontsize=5, color="white")
         axes.plot([bar.theory] * 2, [top, top + rows], color="black", linewidth=1.2)
@@ -399,7 +399,7 @@ def panels_of(curves: Mapping[str, Mapping[str, tuple[Any, Any]]], title: str, a
     figure, panels = _figure(len(curves), height=1.6 + 1.9 * len(curves))
     for axes, (label, lines) in zip(panels, curves.items(), strict=True):
         for i, (name, (x, y)) in enumerate(lines.items()):
-            axes.plot(x, y, color=_colour(i), label=name, linewidth=1.2)
+            axes.plot(x, y, color=colour(i), label=name, linewidth=1.2)
         axes.set_ylabel(label, fontsize=9)
     panels[0].legend(frameon=False, fontsize=9, ncols=3)
     return _save(figure, panels[-1], title, along, path)

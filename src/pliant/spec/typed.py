@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from pliant.geometry.mesh import Surface, TetMesh
     from pliant.geometry.shape import Shape
     from pliant.scene import Attachment, Change, End, Pair, Scene
-    from pliant.spec.table import Table
     from pliant.studies.schema import Calibrate, Find, Measure, Parameter, Sensitivity
 
 Number: TypeAlias = float | str  # in the unit of the field, or text with its own, such as "50kPa"
 PerElement: TypeAlias = Number | Sequence[Number]
 Vector: TypeAlias = Sequence[Number]
-OverTime: TypeAlias = "Number | Sequence[Number] | Mapping[str, Any] | Table | Callable[[float], Any]"
 ShapeLike: TypeAlias = "str | Mapping[str, Any] | Shape | TetMesh | Surface | PointCloud"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import Floats
-from pliant.look.stage import BODIES
+from pliant.look.plots import colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,10 +26,6 @@ MAP = "viridis"
 NO, YES = "#dbe4ee", "#c8553d"
 Columns = Mapping[str, Floats]
 Labels = Mapping[str, str]  # names with units, of parameters and measures
-
-
-def colour(i: int) -> tuple[float, ...]:
-    return tuple(c / 255 for c in BODIES[i % len(BODIES)])
 
 
 def figure(panels: int, wide: int = 2, size: tuple[float, float] = (4.6, 3.4)) -> tuple[Figure, list[Axes]]:

@@ -127,6 +127,11 @@ class Study(Spec):
 
         return asked(self)
 
+    @property
+    def _known(self) -> dict[str, Any]:
+        """All parameters, those that are fitted too."""
+        return {**self.parameters, **(self.calibrate.parameters if self.calibrate else {})}
+
     def points(self) -> Iterator[tuple[dict[str, Any], int]]:
         """Values of the parameters and number of the repetition, for each case of a sweep."""
         table = None if self.table is None else self._folder / self.table
@@ -142,10 +147,9 @@ class Study(Spec):
 
         if self._source is None or self._source[0] is not self.scene:
             self._source = (self.scene, Source(self.scene, self._folder))
-        known: dict[str, Any] = {**self.parameters, **(self.calibrate.parameters if self.calibrate else {})}
         placed: dict[str, Any] = dict(self.set)
         for name, value in values.items():
-            placed |= targets(name, known.get(name), value)
+            placed |= targets(name, self._known.get(name), value)
         return self._source[1].make(placed, seed)
 
     def seed_of(self, values: Mapping[str, Any], repetition: int) -> int:
@@ -247,15 +251,14 @@ class Study(Spec):
 
     def _check_units(self, scene: Scene) -> None:
         """Refuse values whose unit is not that of the place they go to; what a function takes has no unit that is known."""
-        known: dict[str, Any] = {**self.parameters, **(self.calibrate.parameters if self.calibrate else {})}
-        told = [(name, text) for name, each in known.items() for text in each.texts]
+        told = [(name, text) for name, each in self._known.items() for text in each.texts]
         told += [(self.find.parameter, text) for text in self.find.texts] if self.find else []
         rows = table_texts(self._folder / self.table) if self.table is not None else []
         told += [(name, str(text).strip()) for row in rows for name, text in row.items() if is_quantity(str(text).strip())]
         tried = set()
         for name, text in told:
             unit = QUANTITY.fullmatch(text)[2]  # type: ignore[index]
-            for path in targets(name, known.get(name), 0.0):
+            for path in targets(name, self._known.get(name), 0.0):
                 if (path, unit) in tried or self._source[1].takes(path):
                     continue
                 tried.add((path, unit))
@@ -266,11 +269,10 @@ class Study(Spec):
 
     def unit_of(self, name: str, scene: Scene | None) -> str | None:
         """The unit in which values of a parameter are counted; None: none, or it is not known."""
-        known: dict[str, Any] = {**self.parameters, **(self.calibrate.parameters if self.calibrate else {})}
-        path = next(iter(targets(name, known.get(name), 0.0)))
+        path = next(iter(targets(name, self._known.get(name), 0.0)))
         if scene is not None and not self._source[1].takes(path):
             return unit_at(scene, path)
-        return next((scene_unit(text) for text in (known[name].texts if name in known else ())), None)
+        return next((scene_unit(text) for text in (self._known[name].texts if name in self._known else ())), None)
 
     def named(self) -> str:
         """The name of the study, or of its scene."""

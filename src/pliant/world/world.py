@@ -13,7 +13,7 @@ from pliant.base import Floats
 from pliant.bodies.fem.tets import Tets
 from pliant.bodies.points.elements import Points
 from pliant.bodies.rigid.motion import angular_velocities, kick_frames
-from pliant.bodies.springs.vertex_damping import vertex_damping
+from pliant.bodies.springs.elements import vertex_damping
 from pliant.geometry.quaternions import product, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.integrate.assembly import NO_FORCES, turns
 from pliant.integrate.explicit import kick_nodes

@@ -24,9 +24,9 @@ from pliant.detect.surfels.carried import LONGEST
 from pliant.detect.surfels.clean import merged
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_mesh
+from pliant.geometry.lattice.lines import mass_of_solid
 from pliant.geometry.mass import is_closed
 from pliant.geometry.mesh import Surface
-from pliant.geometry.overlap import mass_of_solid
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import resolve
 from pliant.geometry.subdivide import subdivided

@@ -12,8 +12,8 @@ from pliant.bodies.room import find_room
 from pliant.bodies.schema import Body
 from pliant.detect.surfels.make import from_cloud
 from pliant.detect.surfels.surface import PointSurface
+from pliant.geometry.lattice.lines import mass_of_solid
 from pliant.geometry.mass import Mass, mass_of_samples, mass_of_surface, principal
-from pliant.geometry.overlap import mass_of_solid
 from pliant.geometry.quaternions import matrix_to_quaternion
 from pliant.geometry.shape import Shape
 

@@ -165,3 +165,15 @@ def bending_pairs(faces: Ints) -> Ints:
     twin = np.flatnonzero((edges[1:] == edges[:-1]).all(axis=1))
     pairs = np.stack([opposite[twin], opposite[twin + 1]], axis=1)
     return _unique(pairs[pairs[:, 0] != pairs[:, 1]])
+
+
+def vertex_damping(drag: Floats, mass: Floats, elastic: Floats) -> Floats:
+    """Damping of each node [1/s], adaptive if wanted (theory/springs 3.3): c / m min(|F| / f, cap), F the elastic force on it [N], (n, 3);
+    c / m where f is zero.
+
+    drag (n, 3): c [N s/m], f [N], cap of each node.
+    """
+    c, reference, cap = drag.T
+    size = np.sqrt(np.einsum("ni,ni->n", elastic, elastic))
+    factor = np.divide(size, reference, out=np.ones_like(size), where=reference > 0.0)
+    return c / mass * np.where(reference > 0.0, np.minimum(factor, cap), 1.0)

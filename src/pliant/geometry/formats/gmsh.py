@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.geometry.formats.raw import Block, Raw, assembled, damaged, floats, integers, renumbered, shown, text_lines
+from pliant.geometry.formats.raw import Block, Raw, Row, assembled, damaged, integers, numbered, renumbered, shown, text_lines
 from pliant.geometry.formats.volumes import read_with_meshio
 
 # Gmsh's number of a cell type: name as meshio spells it, number of nodes.
@@ -46,9 +46,6 @@ CELLS = {
 }
 
 
-Row = tuple[int, list[str]]  # line number, words
-
-
 def read_msh(path: Path) -> Raw:
     head = path.read_bytes()[:2048].lstrip()
     if not head:
@@ -73,7 +70,7 @@ def _text(path: Path, version: int) -> Raw:
     for name in names:
         if name not in sections:
             raise damaged(path, f"there is no ${name} section")
-    ids, points = _nodes(path, names[0], sections[names[0]])
+    ids, points = numbered(path, _announced(path, names[0], sections[names[0]]))
     kinds = _elements(path, names[1], sections[names[1]], version)
     blocks: list[Block] = []
     for name, rows in kinds.items():
@@ -120,16 +117,6 @@ def _announced(path: Path, name: str, rows: list[Row]) -> list[Row]:
     if len(rows) - 2 != int(words[0]):
         raise damaged(path, f"${name} announces {words[0]} rows but holds {len(rows) - 2}", line)
     return rows[2:]
-
-
-def _nodes(path: Path, name: str, rows: list[Row]) -> tuple[list[int], np.ndarray]:
-    ids, points = [], []
-    for line, words in _announced(path, name, rows):
-        if len(words) < 4:
-            raise damaged(path, f"a node needs a number and three coordinates, but '{shown(words)}' stands there", line)
-        ids += integers(words[:1], path, line, "the node's number")
-        points.append(floats(words[1:4], path, line, "coordinates"))
-    return ids, np.array(points, dtype=np.float64).reshape(-1, 3)
 
 
 def _elements(path: Path, name: str, rows: list[Row], version: int) -> dict[str, list[list[int]]]:

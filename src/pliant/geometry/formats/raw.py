@@ -15,6 +15,8 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 
+Row = tuple[int, list[str]]  # number and words of a line
+
 
 @dataclass
 class Raw:
@@ -58,6 +60,17 @@ def integers(words: list[str], path: Path, line: int, what: str) -> list[int]:
         return [int(word) for word in words]
     except ValueError:
         raise damaged(path, f"{what} should be whole numbers, but '{shown(words)}' stands there", line) from None
+
+
+def numbered(path: Path, rows: Iterable[Row], what: str = "node") -> tuple[list[int], Floats]:
+    """Numbers and places (n, 3) of nodes, from rows of a number and three coordinates."""
+    ids, points = [], []
+    for line, words in rows:
+        if len(words) < 4:
+            raise damaged(path, f"a {what} needs a number and three coordinates, but '{shown(words)}' stands there", line)
+        ids += integers(words[:1], path, line, f"the {what}'s number")
+        points.append(floats(words[1:4], path, line, "coordinates"))
+    return ids, np.array(points, dtype=np.float64).reshape(-1, 3)
 
 
 def shown(words: list[str] | str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from pliant.base import Ints
 from pliant.geometry.formats.packed import read_polydata
-from pliant.geometry.formats.raw import Block, Raw, assembled, damaged, floats, integers, renumbered, shown, text_lines
+from pliant.geometry.formats.raw import Block, Raw, Row, assembled, damaged, floats, integers, numbered, renumbered, shown, text_lines
 
 # Names of element types start with these; the number that follows is the number of nodes.
 FAMILIES = [
@@ -102,23 +102,15 @@ def _node(path: Path, words: list[str], line: int, nodes: dict[int, list[float]]
 
 # ---- TetGen's pair of .node and .ele (only the files: TetGen itself is not used)
 
-Row = tuple[int, list[str]]
-
-
 def read_tetgen(path: Path) -> Raw:
     node, ele = path.with_suffix(".node"), path.with_suffix(".ele")
     for needed in (node, ele):
         if not needed.exists():
             raise damaged(path, f"its other half {needed.name} is missing", fix="Put both files into one folder.")
-    ids, points = [], []
     header, rows = _table(node, "nodes")
     if len(header) > 1 and header[1] != 3:
         raise damaged(node, f"the points have {header[1]} dimensions instead of 3")
-    for line, words in rows:
-        if len(words) < 4:
-            raise damaged(node, f"a node needs a number and three coordinates, but '{shown(words)}' stands there", line)
-        ids += integers(words[:1], node, line, "the node's number")
-        points.append(floats(words[1:4], node, line, "coordinates"))
+    ids, points = numbered(node, rows)
     header, rows = _table(ele, "tetrahedra")
     corners = header[1] if len(header) > 1 else 4
     if corners not in (4, 10):
@@ -130,7 +122,7 @@ def read_tetgen(path: Path) -> Raw:
         cells.append(integers(words[1 : 1 + corners], ele, line, "nodes"))
         groups += [int(float(w)) for w in words[1 + corners : 2 + corners]] or [0]  # a region attribute, if there is one
     tets = renumbered(ids, np.array(cells, dtype=np.int64).reshape(-1, corners), ele, "tetrahedron")
-    return assembled(path, np.array(points, dtype=np.float64).reshape(-1, 3), [("tetra", tets, np.array(groups, np.int64))])
+    return assembled(path, points, [("tetra", tets, np.array(groups, np.int64))])
 
 
 def _table(path: Path, what: str) -> tuple[list[int], list[Row]]:
@@ -260,12 +252,7 @@ def read_veg(path: Path) -> Raw:
     for name in ("VERTICES", "ELEMENTS"):
         if len(found.get(name, [])) < (1 if name == "VERTICES" else 2):
             raise damaged(path, f"there is no *{name} section with rows")
-    ids, points = [], []
-    for line, words in found["VERTICES"][1:]:
-        if len(words) < 4:
-            raise damaged(path, f"a vertex needs a number and three coordinates, but '{shown(words)}' stands there", line)
-        ids += integers(words[:1], path, line, "the vertex's number")
-        points.append(floats(words[1:4], path, line, "coordinates"))
+    ids, points = numbered(path, found["VERTICES"][1:], "vertex")
     kind = found["ELEMENTS"][0][1][0].upper()
     if kind not in VEGA:
         raise damaged(path, f"elements of type {kind} are not known; it is TET or CUBIC", found["ELEMENTS"][0][0])
@@ -276,7 +263,7 @@ def read_veg(path: Path) -> Raw:
     whole = np.array(rows, dtype=np.int64).reshape(-1, 1 + corners)
     groups, names = _vega_groups(sections, whole[:, 0])
     blocks: list[Block] = [(cell, renumbered(ids, whole[:, 1:], path, "element"), groups)]
-    return assembled(path, np.array(points, dtype=np.float64).reshape(-1, 3), blocks, names)
+    return assembled(path, points, blocks, names)
 
 
 def _vega_groups(sections: list[tuple[list[str], list[Row]]], ids: Ints) -> tuple[Ints, dict[str, int]]:

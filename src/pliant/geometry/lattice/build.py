@@ -15,6 +15,7 @@ import numpy as np
 from pliant.asking import refuse_many
 from pliant.base import Bools, Floats, Ints, PliantError
 from pliant.geometry.blocks import oriented
+from pliant.geometry.lattice.lines import OVERLAP
 from pliant.geometry.lattice.pieces import FINE, SLIVER, Pieces, pieces
 from pliant.geometry.lattice.touching import Touching
 from pliant.geometry.mass import Mass, mass_of_surface
@@ -25,7 +26,6 @@ HELD = 0.05  # the same where points of the skin ride, so that contact does not 
 LEAST = 0.125  # least share of its mass that a corner gets: with a quarter each the step is longest, so at most 1.41 times shorter
 MOST = 4_000_000  # cells of the box; more than this is taken for a mistake in `edge`
 MOST_CHANGED, ROUNDS = 2.0, 20  # factor of a node's mass, and rounds in which it is found
-OVERLAP = 0.002  # part of the volume that may be counted twice, or with the wrong sign, where the surface overlaps itself
 TURNED = 0.25  # part of the volume that may be wound around the other way: no material, if it is only a fold
 CELLS = 1200  # in a body, unless the edge is given
 COARSEST, FINEST = 1 / 15, 1 / 150  # of the diagonal: bounds of that edge

@@ -12,9 +12,8 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.disk import make_folder, write_text
-from pliant.look import fields
-from pliant.look.draw import Canvas, draw_through, scale_of, viewpoint
-from pliant.look.movie import in_contact, survey
+from pliant.look.draw import Canvas, draw_through, viewpoint
+from pliant.look.movie import survey
 from pliant.look.plots import plots
 from pliant.look.report import words
 from pliant.look.report.hardest import Hardest, hardest_contact, plot_map
@@ -72,11 +71,7 @@ def _stills(run: Run, field: str, count: int, hardest: Hardest | None) -> str:
         inner = chosen[1:-1]
         near = min(inner, key=lambda i: abs(i - hardest.frame), default=None)
         chosen = sorted({*(i for i in chosen if i != near), hardest.frame})
-    available = set().union(*(film.fields(i) for i in chosen))
-    field = fields.choose(field, available, film.picture(chosen[0], ()).kinds, field == "auto" and in_contact(film, chosen))
-    wanted = {fields.source_of(field, available)}
-    around, samples = survey(film, chosen, field, wanted)
-    scale = scale_of(field, samples, None, fields.extent(around))
+    wanted, around, scale = survey(film, chosen, field)
     camera = viewpoint(around, SIZE, None, scale)
     try:
         shown = [_who_is_who(film, around, camera)]
@@ -85,7 +80,7 @@ def _stills(run: Run, field: str, count: int, hardest: Hardest | None) -> str:
                 mark = ", the hardest contact of those recorded" if hardest is not None and i == hardest.frame else ""
                 shown.append(figure(_encoded(canvas.draw(film.picture(i, wanted))), f"t = {run.times[i]:.4g} s{mark}"))
         pressed = chosen[-1] if hardest is None else hardest.frame
-        through = draw_through(film.picture(pressed, wanted | {"contact_force"} & available), field, SIZE)
+        through = draw_through(film.picture(pressed, wanted | {"contact_force"}), "body" if scale is None else scale.field, SIZE)
         if through is not None:
             shown.append(figure(_encoded(through), f"t = {run.times[pressed]:.4g} s, what the bodies hide"))
     except PliantError as error:
