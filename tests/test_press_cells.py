@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from pliant.pressing.asked import Load
 from pliant.pressing.between_points import between_points
 from pliant.pressing.cells import Load as Along
 from pliant.pressing.cells import Pair, Solved, first_touch, solved
-from pliant.pressing.on_cells import LEAST, on_cells, snapped
+from pliant.pressing.on_cells import LEAST, _order, on_cells, snapped
 from pliant.pressing.output import surface_of
 from pliant.pressing.relief import HOME, CloudRelief, ExactRelief, Grid, Heights, Pose
 from pliant.shop.validate.presses import wave_width
@@ -305,6 +306,61 @@ def test_the_area_of_few_cells_has_the_chance_of_their_rim():
         areas.append(found.area / (np.pi * a * a) - 1)
         told.append(found.rim)
     assert 0.3 < np.std(areas) / np.mean(told) < 1.0
+
+
+class Grown(NamedTuple):
+    """What a grid found."""
+
+    numbers: dict
+
+
+def hull(seed):
+    """A random convex body of flat sides, 0.1 to 0.2 m large."""
+    rng = np.random.default_rng(seed)
+    x = 0.1 * fibonacci(40) * rng.uniform(0.5, 1.0, 3) + rng.normal(0.0, 0.003, (40, 3))
+    faces = ConvexHull(x).simplices.copy()
+    corner = x[faces]
+    away = np.sum(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]) * corner.mean(axis=1), axis=1)
+    faces[away < 0] = faces[away < 0][:, ::-1]
+    return Surface(x, faces)
+
+
+@pytest.mark.parametrize(("what", "options"), [
+    (lambda: make("box", size=(0.2, 0.2, 0.2), edge=0.05).surface(), dict(response="volume-preserving", layer="10mm")),
+    (lambda: dict(kind="ball", radius=0.1), dict(response="volume-preserving")),
+    (lambda: hull(1), {}),
+    (lambda: hull(3), dict(response="layer", layer="20mm")),
+    pytest.param(lambda: hull(2), dict(response="volume-preserving"), marks=pytest.mark.slow),
+    pytest.param(lambda: hull(4), dict(b=dict(kind="ball", radius=0.1), young_b=2e6, align=True), marks=pytest.mark.slow),
+    pytest.param(lambda: make("pawn", sides=16).surface(), dict(response="volume-preserving", layer="5mm"), marks=pytest.mark.slow),
+], ids=["flat", "wide as the contact", "hull", "hull on a layer", "hull as wide", "hull on ball", "pawn"])  # fmt: skip
+def test_what_is_asked_by_depth_and_by_force_has_one_answer(what, options):
+    """A force chose its own grids, and how far a push is felt: a flat face was 2.6 % deeper, a ball 7.9 %, a hull 8.5 %."""
+    deep = pliant.press(what(), depth=0.002, **options)
+    loaded = pliant.press(what(), force=deep.force, **options)
+    close = 2e-3 if "layer" not in options and options.get("response") else 1e-4  # a layer as wide as the contact goes by whole cells
+    assert loaded.depth == pytest.approx(0.002, rel=close) and loaded.force == pytest.approx(deep.force, rel=1e-6)
+    assert loaded.area == pytest.approx(deep.area, rel=5e-3) and loaded.peak == pytest.approx(deep.peak, rel=5e-3)
+
+
+def test_where_forces_go_with_the_first_power_of_cells_the_last_change_is_told():
+    """Flat faces, volume-preserving: 2.6 % from 128 to 256 cells, and as much beyond. A third was told, as where it goes with the square."""
+    changes = {name: [Grown({"force": 1.0 + off}) for off in offs] for name, offs in (("first", (4.0, 2.0, 1.0)), ("square", (16.0, 4.0, 1.0)))}
+    assert _order(changes["first"], "force") == pytest.approx(1.0) and _order(changes["square"], "force") == pytest.approx(3.0)
+    assert _order(changes["first"][1:], "force") == 3.0
+    found = pliant.press(make("box", size=(0.2, 0.2, 0.2), edge=0.05).surface(), depth=0.002, response="volume-preserving", layer="10mm")
+    finer = 2.0 * found.force - found.cells.levels[-2].force  # changes halve
+    assert 0.5 < found.errors["force"] / abs(found.force / finer - 1) < 2.0
+
+
+def test_cells_without_a_surface_carry_nothing():
+    """Volume-preserving, the surface rises beside a sharp corner, higher than gaps were counted: 0.4 to 1 % of the force lay beside it."""
+    corners = np.array([[0, 0, 0], [0.2, 0, 0], [0, 0.2, 0], [0, 0, 0.2]], float)
+    found = pliant.press(Surface(corners, np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])), depth=0.002,
+                         response="volume-preserving", layer="10mm")  # fmt: skip
+    best = found.cells.best
+    assert not np.any(best.P[~np.isfinite(best.gap)] > 0.0) and found.force == pytest.approx(best.force, rel=1e-12)
+    assert found.area == pytest.approx(0.02, rel=0.01)
 
 
 # ------------------------------------------------------------------------------------------------ errors

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
+from pliant.contact.elastic.lcp import CLOSE
 from pliant.contact.elastic.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving, compliance
 from pliant.contact.elastic.side import Side
 from pliant.pressing import quantities
@@ -19,7 +21,25 @@ RESPONSES = ("boussinesq", "volume-preserving", "layer")
 TILTS = ("fixed", "free")
 TABLES = (".csv", ".txt", ".npy")  # files with a modulus for each vertex
 
+AGREE = 8  # presses by depth until one carries the force that was asked for, at most
+
+T = TypeVar("T")
 Material = tuple[Any, float]  # Young's modulus, or one for each vertex, and Poisson's ratio
+
+
+def agreed(under: Callable[[float], tuple[float, T]], depth: float) -> T:
+    """What comes with a depth [m] that is its own answer; `under` gives the depth at which a force is carried by what a press by some depth
+    would use (its grids, how far a push is felt), and what comes with it. By secants of logarithms, each step at most twice what is off."""
+    before: tuple[float, float] | None = None
+    for _ in range(AGREE):
+        found, answer = under(depth)
+        x, off = math.log(depth), math.log(found / depth) if found > 0.0 else 0.0
+        if abs(off) <= CLOSE:
+            break
+        slope = -1.0 if before is None or before[0] == x else (off - before[1]) / (x - before[0])
+        step = -off / slope if slope < 0.0 else off
+        before, depth = (x, off), depth * math.exp(float(np.clip(step, -2.0 * abs(off), 2.0 * abs(off))))
+    return answer
 
 
 def direction_of(name: str, given: Any) -> Floats:
@@ -140,6 +160,11 @@ class Softness:
             told.append(f"{name} {low if moduli[0] == moduli[1] else f'{low} to {high}'}, Poisson's ratio {nu:g}")
         wide = "" if self.layer is None else f", felt {quantities.metres(self.layer)} far"
         return f"{'; '.join(told)}; response {self.response}{wide}"
+
+    def felt(self, layer: float) -> tuple[Softness, str]:
+        """With a push that is felt so far [m], and the note that says so."""
+        told = f"a push is felt {1e3 * layer:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose"
+        return replace(self, layer=layer), told
 
     def solid(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
         """Both as half-spaces."""

@@ -335,20 +335,26 @@ def _solve(
     the others, as outliers of a cloud make it, would leave all others at the cap, where they would touch though they are far away.
     """
     patch = Patch(grid.shape, grid.cell, pair.response, "love" if isinstance(pair.response, Boussinesq) else "gauss")
-    cap = CAP * depth if total is None else float(np.min(gap)) + CAP * depth
+    there = np.isfinite(gap)
+    some = np.flatnonzero(there)  # cells without a surface carry nothing, however far a soft one rises beside what is pressed in
     operator: Patch | Part = patch
-    if pair.varies:
-        operator = Part(patch, np.arange(patch.size), softer(pair, grid).ravel())
-    begin = None if start is None else start.ravel()
+    if pair.varies or len(some) < gap.size:
+        operator = Part(patch, some, softer(pair, grid)[there] if pair.varies else None)
+    begin, wide = None if start is None else start[there], gap[there]
+    cap, most = CAP * depth if total is None else float(np.min(wide)) + CAP * depth, float(np.max(wide))
     while True:
-        q = np.minimum(gap, cap).ravel()
+        q = np.minimum(wide, cap)
         found = lcp.conjugate_gradients(operator, q, begin, tolerance, None, total)
-        if cap >= float(np.max(gap, where=np.isfinite(gap), initial=-np.inf)) or not np.any(found.P.reshape(gap.shape)[gap > cap] > 0.0):
+        if cap >= most or not np.any(found.P[wide > cap] > 0.0):
             break
         depth *= 2.0
         cap += CAP * depth
     approach = 0.0 if found.position is None else float(found.position[0])
-    return found.P.reshape(grid.shape), (found.s - q + approach).reshape(grid.shape), approach, found.iterations, found.status
+    P = np.zeros(grid.shape)
+    P[there] = found.P
+    u = np.zeros(grid.shape) if len(some) == gap.size else np.asarray(patch @ P.ravel()).reshape(grid.shape)
+    u[there] = found.s - q + approach
+    return P, u, approach, found.iterations, found.status
 
 
 def softer(pair: Pair, grid: Grid) -> Floats:

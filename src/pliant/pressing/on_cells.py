@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,14 +16,14 @@ from pliant.contact.elastic.contact_nodes import DEEPEST
 from pliant.contact.elastic.contact_stiffness import contact_stiffness
 from pliant.contact.elastic.grid_squares import Part, Patch
 from pliant.contact.elastic.lcp_load import solve_load
-from pliant.contact.elastic.response import Boussinesq
+from pliant.contact.elastic.response import Boussinesq, Response
 from pliant.contact.elastic.resting_pose import ROLLS, across, check_load
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.units import rotation_matrix
 from pliant.pressing.approach import check_stance
-from pliant.pressing.asked import Load, Softness
+from pliant.pressing.asked import Load, Softness, agreed
 from pliant.pressing.cells import (
     FIRST,
     Pair,
@@ -57,7 +58,7 @@ SCATTER = 0.5  # error over the scatter of heights that neighbours expect: chang
 COARSE = {"force": 0.25, "depth": 0.17, "area": 0.5, "peak": 1.0}  # errors over that guess: F ~ R^0.5, A ~ R, and peaks at kinks
 BLUR = 0.25  # edges of triangles, or radii of the contact, over which a peak is blurred to see whether it is at a kink
 MANY = 4.0  # edges over the radius of the contact from which triangles do not average
-ORDER = 3.0  # error of force and depth on a grid over their change from the one before: they converge with the square of the cells
+ORDER = 3.0  # change of force and depth from the grid before over what is left, where they converge with the square of the cells, as mostly
 LEAST = {"force": 0.01, "depth": 0.007, "area": 0.015, "peak": 0.02}  # what errors are told not to be below: linear theory is no better
 NODES = 3  # cells around the contact that are nodes of the result
 
@@ -117,12 +118,30 @@ def pair_of(things: tuple[Thing, Thing], poses: tuple[Pose, Pose], direction: Fl
     )  # fmt: skip
 
 
-def on_cells(pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed_normal: bool) -> OnCells:
+def on_cells(
+    pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed_normal: bool, layered: Callable[[Along], Response] | None = None
+) -> OnCells:
     """The contact, with the normal that it turns out to have unless that is known.
 
-    touch  (3,) [m] where the surfaces first touch, about
+    touch    (3,) [m] where the surfaces first touch, about
+    layered  how both give way together under a load; None: as the pair says, whatever the load
     """
     asked, pair = Along(load.depth, load.force), replace(pair, normal=snapped(pair.normal, pair.direction))
+    if asked.force is None or measured(pair):
+        start = pair if layered is None else replace(pair, response=layered(asked))
+        start, levels = _gridded(start, asked, touch, spacing, fixed_normal)
+    else:
+        start, levels = _under(pair, asked.force, touch, spacing, fixed_normal, layered)
+    best = levels[-1]
+    if best.status not in (lcp.SOLVED, lcp.APART):
+        raise Unsuited(f"The contact problem was not solved on cells: {best.status}. Try a smaller depth, or nodes = 'samples'.")
+    if not best.contact.any():
+        raise Unsuited("Nothing touches at this depth.")
+    return OnCells(tuple(levels), *_errors(start, asked, levels, touch), mean_normal(best)[1], beside(best, touch))
+
+
+def _gridded(pair: Pair, asked: Along, touch: Floats, spacing: float | None, fixed_normal: bool) -> tuple[Pair, list[Solved]]:
+    """The pair with the normal of its contact, and that on finer and finer grids."""
     for _ in range(AXES):
         if fixed_normal:
             break
@@ -135,18 +154,30 @@ def on_cells(pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed
         pair = replace(pair, normal=snapped(mean, pair.direction))
     while True:
         try:
-            levels = refined(pair, asked, touch, spacing)
-            break
+            return pair, refined(pair, asked, touch, spacing)
         except Wide:
             if pair.span > WIDEST * SPAN * pair.size:
                 raise
             pair = replace(pair, span=2.0 * pair.span)
-    best = levels[-1]
-    if best.status not in (lcp.SOLVED, lcp.APART):
-        raise Unsuited(f"The contact problem was not solved on cells: {best.status}. Try a smaller depth, or nodes = 'samples'.")
-    if not best.contact.any():
-        raise Unsuited("Nothing touches at this depth.")
-    return OnCells(tuple(levels), *_errors(pair, asked, levels, touch), mean_normal(best)[1], beside(best, touch))
+
+
+def _under(
+    pair: Pair, force: float, touch: Floats, spacing: float | None, fixed_normal: bool, layered: Callable[[Along], Response] | None
+) -> tuple[Pair, list[Solved]]:
+    """The same under a force [N]: with the normal, the response and the grids of a press by the depth at which it is carried, so that who
+    asks for that depth gets this force. Grids that were chosen under the force would be others: their pressure holds earlier or later."""
+    asked = Along(None, force)
+
+    def under(depth: float) -> tuple[float, tuple[Pair, list[Solved], Solved]]:
+        deep = Along(depth, None)
+        start = pair if layered is None else replace(pair, response=layered(deep))
+        start, levels = _gridded(start, deep, touch, spacing, fixed_normal)
+        best = solved(start, levels[-1].grid, asked, levels[-1], levels[-1].touch)
+        return best.depth, (start, levels, best)
+
+    first = found_on(pair if layered is None else replace(pair, response=layered(asked)), asked, touch)[0].depth
+    start, levels, best = agreed(under, first)
+    return start, [solved(start, each.grid, asked, each, each.touch) for each in levels[:-1]] + [best]
 
 
 def snapped(normal: Floats, direction: Floats) -> Floats:
@@ -180,7 +211,7 @@ def _errors(pair: Pair, load: Along, levels: list[Solved], touch: Floats) -> tup
     cells = {name: abs(other.numbers[name] / best.numbers[name] - 1.0) for name in best.numbers}
     holds = cells["peak"] <= 0.05
     rim = best.rim
-    cells |= {"force": max(cells["force"] / ORDER, rim), "depth": max(cells["depth"] / ORDER, rim)}
+    cells |= {name: max(cells[name] / _order(levels, name), rim) for name in ("force", "depth")}
     cells["area"] = max(cells["area"], rim, best.swollen)
     rough, made = pair.rougher(), dict.fromkeys(cells, 0.0)
     if rough is not None:
@@ -196,6 +227,14 @@ def _errors(pair: Pair, load: Along, levels: list[Solved], touch: Floats) -> tup
     errors = {name: max(math.hypot(cells[name], made[name]), LEAST[name]) for name in cells}
     known = max(expected.get("force", 0.0), expected.get("depth", 0.0), scatter)
     return errors | {"force" if load.depth is None else "depth": 0.0}, holds, known  # that was given
+
+
+def _order(levels: list[Solved], name: str) -> float:
+    """The last change of a number over what is left: 1 to ORDER as changes fall with cells or with their squares, if three grids tell."""
+    if len(levels) < 3:
+        return ORDER
+    before, last = (abs(one.numbers[name] - two.numbers[name]) for one, two in zip(levels[-3:-1], levels[-2:], strict=True))
+    return float(np.clip(before / last - 1.0, 1.0, ORDER)) if last > 0.0 else ORDER
 
 
 def _foretold(pair: Pair, load: Along, first: Solved, touch: Floats) -> dict[str, float]:

@@ -11,22 +11,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
+from pliant.contact.elastic.response import LayerCut, Response, VolumePreserving
 from pliant.contact.elastic.resting_pose import rest, stable
 from pliant.contact.elastic.side import Side
 from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.surfels.exact import Exact
 from pliant.pressing.approach import aligned, check_depth, check_force, check_stance, floor_under, tipped, touching, towards
-from pliant.pressing.asked import RESPONSES, Load, Pull, Softness
+from pliant.pressing.asked import RESPONSES, Load, Pull, Softness, agreed
 from pliant.pressing.cells import Load as Along
-from pliant.pressing.cells import Solved, Unsuited, found_on, shifted, solved
+from pliant.pressing.cells import Pair, Solved, Unsuited, found_on, shifted, solved
 from pliant.pressing.objects import Source, Thing
 from pliant.pressing.on_cells import STEEP, first_normal, measured, nodes_of, on_cells, pair_of, settled
-from pliant.pressing.on_samples import contact_radius, on_samples
+from pliant.pressing.on_samples import OnSamples, contact_radius, on_samples
 from pliant.pressing.pressed import Pressed
 from pliant.pressing.relief import HOME, Heights, Pose
 from pliant.pressing.remarks import cell_remarks, counted_from, layer_remarks, passed_through, sample_remarks
@@ -163,16 +165,22 @@ class Task:
         things, load, notes = self.things, self.load, []
         way, flat = load.direction, isinstance(things[1].form, Exact) and things[1].form.kind == "plane"
         poses, normal, touch = self._placed(flat)
-        softness = self.softness
+        softness, layered = self.softness, None
         if softness.layer is None and softness.response in RESPONSES[1:]:
-            solid = pair_of(things, poses, way, normal, replace(softness, response="boussinesq"))
-            softness, told = self._layered(math.sqrt(found_on(solid, Along(load.depth, load.force), touch)[0].area / math.pi))
-            notes.append(told)
-        pair = pair_of(things, poses, way, normal, softness)
+            pair = pair_of(things, poses, way, normal, replace(softness, response="boussinesq"))
+            layered = partial(_layered, softness, pair, touch)
+        else:
+            pair = pair_of(things, poses, way, normal, softness)
         if load.tilts:
             assert load.force is not None
+            if layered is not None:
+                pair, layered = replace(pair, response=layered(Along(None, load.force))), None
             pair = settled(pair, load.force, self._load_point(poses[0]), touch)
-        found = on_cells(pair, load, touch, things[0].spacing or things[1].spacing, flat or measured(pair))
+        found = on_cells(pair, load, touch, things[0].spacing or things[1].spacing, flat or measured(pair), layered)
+        response = found.best.pair.response
+        if softness.layer is None and isinstance(response, VolumePreserving | LayerCut):
+            softness, told = softness.felt(response.b if isinstance(response, VolumePreserving) else response.radius)
+            notes.append(told)
         best = found.best
         before = best.way - best.depth  # to the first touch: a plane is put there, so that A begins where it is
         if flat:
@@ -233,12 +241,6 @@ class Task:
             own = self.things[0].centre
         return pose.rotation @ own + pose.translation
 
-    def _layered(self, radius: float) -> tuple[Softness, str]:
-        """With a layer as thick as the contact of solid bodies is wide, and the note that says so."""
-        layer = BROAD * radius
-        told = f"a push is felt {1e3 * layer:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose"
-        return replace(self.softness, layer=layer), told
-
     # -------------------------------------------------------------------------------------------- on samples
 
     def _on_samples(self, notes: list[str]) -> Pressed:
@@ -246,12 +248,27 @@ class Task:
         things, load, softness = self.things, self.load, self.softness
         if self._cells_only and self.nodes == "samples":
             raise PliantError("A modulus over the surface and tangential loads are solved on cells: use nodes = 'auto' or 'cells'.")
-        sides = placed_sides(self)
-        if softness.layer is None and softness.response in RESPONSES[1:]:
-            softness, told = self._layered(contact_radius(softness.solid(sides), load))
-            notes = [*notes, told]
+        sides, solid = placed_sides(self), softness.layer is None and softness.response in RESPONSES[1:]
         at = self._load_point(Pose(sides[0].rotation, sides[0].translation)) if load.tilts else None
-        found = on_samples(things, softness.on(sides), load, at)
+
+        def felt(asked: Load) -> tuple[Softness, str]:
+            """As far as the contact of solid bodies under a load is wide."""
+            return softness.felt(BROAD * contact_radius(softness.solid(sides), asked))
+
+        def under(depth: float) -> tuple[float, tuple[Softness, str, OnSamples]]:
+            """With the layer that a press so deep has."""
+            thick, told = felt(replace(load, depth=depth, force=None))
+            found = on_samples(things, thick.on(sides), load, at)
+            return found.depth, (thick, told, found)
+
+        if solid and load.force is not None and not load.tilts:
+            softness, told, found = agreed(under, on_samples(things, felt(load)[0].on(sides), load, at).depth)
+            notes = [*notes, told]
+        else:
+            if solid:
+                softness, told = felt(load)
+                notes = [*notes, told]
+            found = on_samples(things, softness.on(sides), load, at)
         result = found.result
         if at is not None and isinstance(things[1].form, Exact) and things[1].form.kind == "plane":
             check_stance(stable(*sides, load.direction, at)[0].rotation, found.a.rotation, load.direction)
@@ -269,6 +286,11 @@ class Task:
             return pressed
         missed = f"{100.0 * (pressed.force / load.force - 1.0):+.1f} %"
         return replace(pressed, notes=(f"the force misses what was asked for by {missed}: samples that meet late make it jump", *notes))
+
+
+def _layered(softness: Softness, solid: Pair, touch: Floats, load: Along) -> Response:
+    """With a layer as thick as the contact of solid bodies is wide under the same load."""
+    return softness.felt(BROAD * math.sqrt(found_on(solid, load, touch)[0].area / math.pi))[0].of(softness.total)
 
 
 def _as_solid(found: Solved, softness: Softness) -> float:
