@@ -490,6 +490,11 @@ WRONG_COMMANDS = {
     "export of a body": (["export", "RUN", "--to", "ply", "--body", "colum"], ["colum"]),
     "view that is no number": (["export", "RUN", "--to", "png", "--from", "nan,0"], ["--from nan,0", "degrees"]),
     "camera that is no number": (["figure", "RUN", "--camera", "nan,0"], ["--camera nan,0", "numbers"]),
+    "study that is a scene": (["study", "good.toml"], ["good.toml: a study has no bodies", "scene = \"FILE.toml\"", "`pliant run`"]),
+    "scene that is a study": (["run", "study.toml"], ["study.toml: a scene has no parameters", "`pliant study FILE`"]),
+    "study that is a run": (["study", "RUN"], ["is no study but a run", "`pliant view`"]),
+    "scene that is a folder": (["run", "."], [". is a folder, not a scene", ".toml"]),
+    "refined pair": (["refine", "good.toml", "--pair", "ball", "grund"], ["no body 'grund'", "did you mean ground?"]),
     "mesh format": (["check", "good.toml"], ["good.toml", ".toml", ".obj"]),
 }
 
@@ -500,6 +505,7 @@ def test_a_mistake_on_the_command_line_gets_a_sentence(mistake, pliant, in_folde
 
     (in_folder / "good.toml").write_text(SCENE)
     (in_folder / "false.vtkhdf").write_text("no HDF5")
+    (in_folder / "study.toml").write_text('scene = "good.toml"\nparameters = { dt = [0.001] }\nmeasures = { x = { of = "depth" } }\n')
     h5py.File(in_folder / "other.vtkhdf", "w").close()
     arguments, words = WRONG_COMMANDS[mistake]
     assert_sentence(pliant(*[str(run_file) if a == "RUN" else a for a in arguments]), words)

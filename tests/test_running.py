@@ -16,6 +16,7 @@ import pytest
 from pliant import Scene, kernels
 from pliant.base import DiskError, PliantError
 from pliant.bodies.elasticity import von_mises
+from pliant.cli import main
 from pliant.contact import method
 from pliant.contact.contacts import Contacts
 from pliant.geometry.shapes import make as make_shape
@@ -422,7 +423,7 @@ def test_fifty_kills(tmp_path):
     killed_runs(tmp_path, 50, seed=100)
 
 
-def test_killed_between_the_last_record_and_the_run_file(tmp_path, monkeypatch):
+def test_killed_between_the_last_record_and_the_run_file(tmp_path, monkeypatch, capsys):
     expected = whole_run(pile(6), tmp_path / "expected").path
 
     def killed(writer, path):
@@ -433,7 +434,11 @@ def test_killed_between_the_last_record_and_the_run_file(tmp_path, monkeypatch):
         patch.setattr(runfile, "absorb", killed)
         whole_run(pile(6), tmp_path / "run")
     assert (tmp_path / "run.journal").exists()
-    assert running.over_at(tmp_path / "run") == pytest.approx(6 * DT)
+    monkeypatch.setattr(sys, "argv", ["pliant", "resume", str(tmp_path / "run")])
+    for done in ("was written from its journal", "nothing was done"):
+        with pytest.raises(SystemExit, match="0"):
+            main()
+        assert f"Give one above {6 * DT:.4g} s" in (said := capsys.readouterr().out) and done in said
     assert_same_run(tmp_path / "run", expected)
     assert sorted(path.name for path in tmp_path.glob("run.*")) == ["run.vtkhdf"]
 

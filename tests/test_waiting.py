@@ -10,6 +10,7 @@ import pytest
 
 from pliant import waiting
 from pliant.cli import bars, main
+from pliant.cli.options import alone
 from pliant.waiting import doing, telling
 
 
@@ -111,3 +112,18 @@ def test_building_says_whose_body_it_makes(impatient, monkeypatch, tmp_path, cap
         main()
     except SystemExit as end:
         assert not end.code
+
+
+def test_json_comes_alone(impatient):
+    """Lines of progress went between the lines of JSON where a program reads both."""
+    said: list[str] = []
+    with telling(said.append):
+        with doing("reading"):
+            assert heard(said, "reading")
+            assert alone(True)
+            time.sleep(0.02)  # one may have been on its way
+            count = len(said)
+            time.sleep(0.05)
+            assert len(said) == count
+    with telling(said.append), doing("reading again"):  # the next command is told
+        assert not alone(False) and heard(said, "reading again")

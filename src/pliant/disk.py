@@ -117,8 +117,16 @@ def try_place(path: str | Path) -> None:
     """Refuse ahead what takes no file: nobody should work for minutes on what cannot be written. Its folder is made."""
     if not Path(path).name or Path(path).is_dir():
         raise PliantError(f"cannot write {path}: it is a folder; name a file")
-    make_folder(Path(path).parent)
-    try_room(path, 1)
+    folder = Path(path).parent
+    made = not folder.exists()
+    make_folder(folder)
+    try:
+        try_room(path, 1)
+    except PliantError:
+        with suppress(OSError):  # nothing is left of what cannot be
+            if made:
+                folder.rmdir()
+        raise
 
 
 def make_folder(path: str | Path) -> Path:

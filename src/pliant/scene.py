@@ -252,6 +252,11 @@ class Scene(Spec, Shown):
         return sample(self)
 
     @classmethod
+    def elsewhere(cls, key: str) -> str | None:
+        study = "a scene has no parameters, measures or other fields of a study: `pliant study FILE` runs a file that has them."
+        return study if key in ("scene", "parameters", "measures", "find", "calibrate", "sensitivity") else None
+
+    @classmethod
     def from_toml(cls, text: str, source: str = "the text") -> Scene:
         """Read a scene; errors name the place."""
         return cls._read(parsed(text, source), source)

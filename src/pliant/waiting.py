@@ -26,6 +26,7 @@ class Stage:
 
 
 _stages: list[Stage] = []  # the outermost first
+_told: list[threading.Event] = []  # one for each who is told; set: no more
 
 
 @contextmanager
@@ -43,13 +44,21 @@ def doing(words: str) -> Iterator[Stage]:
 def telling(say: Callable[[str], None]) -> Iterator[None]:
     """While this lasts, another thread says what is being done and for how long, whenever that was silent for long enough."""
     ended = threading.Event()
+    _told.append(ended)
     thread = threading.Thread(target=_tell, args=(say, ended), name="pliant telling", daemon=True)
     thread.start()
     try:
         yield
     finally:
+        _told.remove(ended)
         ended.set()
         thread.join(1.0)  # a say that hangs must not keep the command
+
+
+def hush() -> None:
+    """Tell nobody any more: who prints for programs prints nothing else."""
+    for ended in _told:
+        ended.set()
 
 
 def _tell(say: Callable[[str], None], ended: threading.Event) -> None:

@@ -64,7 +64,7 @@ def test_requests(cases, server, capfd):
                 raise
             except OSError:  # the server had seen enough
                 return "closed"
-        assert b"Traceback" not in out and b"root:" not in out
+        assert b"Traceback" not in out and b"root:" not in out and b"yyyy" not in out, "what the client said is sent back"
         if not out.startswith(b"HTTP/1."):
             assert len(out) < 5000, out[:100]  # words alone: HTTP/0.9 has no status
             return "words" if out else "closed"
@@ -79,6 +79,14 @@ def test_requests(cases, server, capfd):
     assert "Traceback" not in said.err
     with capfd.disabled():
         print(said.out)
+
+
+def test_words_of_a_client_are_not_sent_back(server):
+    """A line that is no request came back whole, in a page of the library."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as link:
+        link.sendall(b"X: " + b"y" * 6000 + b"\r\n\r\n")
+        link.shutdown(socket.SHUT_WR)
+        assert (out := link.recv(65536)) and b"yyyy" not in out and b"Bad Request." in out
 
 
 @pytest.mark.parametrize("cases", kit.budgets(80, 2000))

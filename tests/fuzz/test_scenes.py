@@ -152,6 +152,12 @@ FOUND = {
     "code of a stranger": {"contact": "os:system", "bodies": [GROUND, BALL]},
     "code of a stranger in a pair": {"bodies": [GROUND, BALL], "pairs": [{"a": "ball", "b": "ground", "method": "os:system"}]},
     "a number of 400 digits": {"dt": 10**400, "bodies": [GROUND]},
+    "a radius in seconds": {"bodies": [{"shape": {"kind": "ball", "radius": "5 s"}}]},
+    "an angle in centimetres": {"bodies": [{"shape": {"kind": "bowl", "radius": 0.1, "thickness": 0.01, "opening": "5cm"}}]},
+    "a length of no known unit": {"bodies": [{"shape": {"kind": "box", "size": [0.1, "5cn", 0.1]}}]},
+    "a stiffness in metres": {"contact": {"method": "penalty", "stiffness": "5mm"}, "bodies": [GROUND, BALL]},
+    "a share in pascals": {"contact": {"method": "ground", "stiffness": "1kPa"}, "bodies": [GROUND, BALL]},
+    "a number that is a word": {"contact": {"method": "ground", "stiffness": "x"}, "bodies": [GROUND, BALL]},
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import struct
 from pathlib import Path
 
 import h5py
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from pliant.base import DamageError, PliantError
+from pliant.cli.terminal import run_facts
 from pliant.record import Run, apart, repair, resume_writer
 from pliant.record import index as run_index
 from pliant.record.journal import MARK, JournalReader
@@ -473,3 +475,23 @@ def test_a_file_that_only_hdf5_cannot_open_is_repaired(tmp_path, capsys):
     with Run.open(path) as before, Run.open(written) as saved, h5py.File(written) as file:
         assert "VTKHDF" in file and saved.frames == before.frames and not saved.damage
         assert all(saved.points(i).tobytes() == before.points(i).tobytes() for i in range(before.frames))
+
+
+def test_info_tells_of_a_structure_that_hdf5_does_not_read(tmp_path):
+    """All records are whole, by the index of pliant; ParaView finds nothing, or an array elsewhere."""
+    good = (CORPUS / "format3-finished.vtkhdf").read_bytes()
+    path = tmp_path / "run.vtkhdf"
+    path.write_bytes(good)
+    assert not run_facts(path)["damage"]
+    with h5py.File(path) as file:
+        dataset = file["VTKHDF/Points"]
+        block = dataset.id.get_chunk_info(0) if dataset.chunks else None
+        offset = struct.pack("<Q", dataset.id.get_offset() if block is None else block.byte_offset)
+        end = file["pliant/index"].id.get_offset() + file["pliant/index"].id.get_storage_size()  # which names it as well
+    for at in (0, good.index(offset, end)):  # the signature; where the points are
+        content = bytearray(good)
+        content[at] ^= 8
+        path.write_bytes(content)
+        (said,) = run_facts(path)["damage"]
+        assert "HDF5 structure is damaged" in said and f"pliant repair {path}" in said and "\n" not in said
+        assert repair(path, tmp_path / f"saved{at}")[0] is not None

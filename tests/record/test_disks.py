@@ -113,6 +113,8 @@ COMMANDS = {
     "schema": ["schema", "--out", "DISK/x.json"], "repair": ["repair", "RUN", "--out", "DISK/again"],
     "nc": ["export", "RUN", "--to", "nc"], "zarr": ["export", "RUN", "--to", "zarr"], "usd": ["export", "RUN", "--to", "usd"],
     "figure": ["figure", "RUN", "--out", "DISK/x.pdf"], "mp4": ["export", "RUN", "--to", "mp4"],
+    "press": ["press", "ball:10cm", "--force", "10N", "--out", "DISK/new"], "response": ["response", "DISK/x.csv", "--thickness", "2cm"],
+    "validate": ["validate", "cone", "--quick", "--out", "DISK/new"], "study": ["study", "STUDY", "--out", "DISK/new", "--workers", "0"],
 }  # fmt: skip
 
 
@@ -137,7 +139,11 @@ def test_every_command_that_writes_ends_in_a_sentence(tmp_path, capsys, small_di
         else:
             subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         before = sorted(os.listdir(disk))
-        command = [word.replace("RUN", str(disk / "run.vtkhdf")).replace("DISK", str(disk)) for word in COMMANDS[name]]
+        names = {"RUN": disk / "run.vtkhdf", "DISK": disk, "STUDY": tmp_path / "study.toml"}
+        names["STUDY"].write_text('scene = "slope"\n[parameters.dt]\nvalues = [0.004]\n')
+        command = COMMANDS[name]
+        for word, stands_for in names.items():
+            command = [each.replace(word, str(stands_for)) for each in command]
         code, text = said_by(capsys, *command)
         assert sentence(code, text), (code, text)
         assert (disk / "run.vtkhdf").read_bytes() == source and sorted(os.listdir(disk)) == before

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, mo
 from pliant.bodies.room import ROOMS, find_room
 from pliant.spec.fields import Finite, NotNegative, PerElement, Positive, Spec, TableLike, Vector
 from pliant.spec.table import Table
-from pliant.spec.units import in_scene_units
+from pliant.spec.units import converted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -27,6 +27,7 @@ SHAPE = {
 }
 
 WORDS = ("kind", "file", "unit", "up", "name")  # of a shape: text that is no number with a unit, though "3in" may name a file
+ANGLES = ("angle", "opening", "rotation")  # of a shape, in degrees; all else that has a unit is a length
 
 
 def _shape(value: Any) -> Any:
@@ -44,8 +45,15 @@ def _shape(value: Any) -> Any:
             if not isinstance(value[key], str | PathLike):
                 raise ValueError(f"{key} of a shape is a name, not {str(value[key])[:60]}")
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}  # as a file would hold it
-        return {k: v if k in WORDS else in_scene_units(v) for k, v in plain.items()}
+        return {k: v if k in WORDS else _sized(k, v) for k, v in plain.items()}
     raise ValueError('a shape is a name, a table with `kind` or `file` (or `mesh`, in Python), or a Shape, TetMesh, Surface or PointCloud')
+
+
+def _sized(name: str, value: Any) -> Any:
+    try:
+        return converted(value, "degree" if name in ANGLES else "m")
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 ShapeLike = Annotated[Any, BeforeValidator(_shape), WithJsonSchema(SHAPE)]

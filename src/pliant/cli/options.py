@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pliant.waiting import hush
+
 if TYPE_CHECKING:
     from pliant.scene import Scene
 
@@ -54,7 +56,14 @@ def coloured_by(value: str) -> str:
 
 
 Colour = Annotated[str, typer.Option(callback=coloured_by, help=f"What colours pictures: {', '.join(COLOURS)}.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")]
+def alone(asked: bool) -> bool:
+    """JSON comes alone: who merges what is printed with errors could not read it otherwise."""
+    if asked:
+        hush()
+    return asked
+
+
+Json = Annotated[bool, typer.Option("--json", callback=alone, help="Print JSON for programs instead of text.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads for large scenes; default all cores. Results do not depend on it.")]
 
 
@@ -122,7 +131,7 @@ def wanted_scene(name: str, settings: list[str], dt: float | None, duration: flo
     from pliant.scene import Scene
     from pliant.shop import scenes as shipped
 
-    _refuse_other_files(name)
+    refuse_other_files(name, "scene")
     values = parse_settings(settings)
     if name.endswith(".toml") or "/" in name:
         try:
@@ -147,15 +156,17 @@ OTHERS = {
 MESH = "a mesh file: name it in the shape of a body, shape = {{ file = \"{}\" }}, or look at it by `pliant check`"
 
 
-def _refuse_other_files(name: str) -> None:
-    """Say what is meant by a file that is no scene, where the name of a scene is asked for."""
+def refuse_other_files(name: str, wanted: str) -> None:
+    """Say what is meant by a file that is no scene or no study, where one is asked for."""
     from pliant.base import PliantError
     from pliant.geometry.files import FORMATS  # with NumPy: start-up time
 
     ending = Path(name).suffix.lower()
     what = OTHERS.get(ending) or (MESH.format(name) if ending in FORMATS else None)
-    if what is not None:
-        raise PliantError(f"{name} is no scene but {what}. Scenes are files .toml, or names that `pliant scenes` lists.")
+    if what is not None or Path(name).is_dir():
+        what = f"is no {wanted} but {what}" if what is not None else f"is a folder, not a {wanted}"
+        listed = ", or names that `pliant scenes` lists" if wanted == "scene" else ", see docs/studies.md"
+        raise PliantError(f"{name} {what}. {'Scenes' if wanted == 'scene' else 'Studies'} are files .toml{listed}.")
 
 
 def parse_settings(items: list[str]) -> dict[str, Any]:

@@ -50,6 +50,7 @@ def validate(
     Exits with 1 if anything fails.
     """
     from pliant.base import PliantError
+    from pliant.disk import try_place
     from pliant.shop import validate as proof
 
     allow(typed=",".join(method or ()))
@@ -79,6 +80,8 @@ def validate(
     if within is not None and out is None:
         raise PliantError("--within is for --out FOLDER: what is not reached is done when it is started again.")
     calls = [{"problem": each.name, "method": under, "quick": quick} for each, under in chosen]
+    if out is not None:
+        try_place(out / "results.json")
     rows = None if out is None else out / "rows"
     tell_crew = None if as_json or len(calls) < 2 else lambda about: say(about)
     began, work = time.monotonic(), partial(do_all, "pliant.shop.validate:attempted", out=rows, each=over, told=tell_crew)
@@ -132,6 +135,7 @@ def refine(
     """
     from rich.table import Table
 
+    from pliant.base import PliantError, nearest
     from pliant.cli.terminal import wide_console  # with all that runs: start-up time
     from pliant.disk import try_place
     from pliant.studies.refine import MEASURES
@@ -140,11 +144,12 @@ def refine(
     allow(allow_code, contact, yes)
     recorded = scene.endswith((".vtkhdf", ".journal"))
     if recorded and (settings or dt is not None or contact is not None):
-        from pliant.base import PliantError
-
         raise PliantError("A run file is refined as it was run: --set, --dt and --contact are for scenes.")
     source = Path(scene) if recorded else wanted_scene(scene, settings or [], dt, None, contact)
     wanted = None if measures is None else [name.strip() for name in measures.split(",")]
+    for name in pair or () if not isinstance(source, Path) else ():
+        if name not in (known := [body.name for body in source.bodies]):
+            raise PliantError(f"There is no body '{name}': {nearest(name, known)}")
     try_place(out or Path("runs") / "refine.png")
     found = refined(source, dts, edges, pair, wanted, since, until, window, None if as_json else lambda text: say(f"  {text}"))
     path = found.plot(out or Path("runs") / f"{found.name}_refine.png") if found.rows else None

@@ -89,13 +89,16 @@ def resume(
     as_json: Json = False,
 ) -> None:
     """Go on with a run from its last checkpoint; the result is the same, bit for bit, as without the stop."""
+    from pliant.record.run import run_paths
     from pliant.simulate import running
 
     use_threads(threads)
     allow(allow_code)
+    kept = run_paths(path)[1].exists()
     over = running.over_at(path, duration)
     if over is not None:
-        text = f"It had reached its end; --duration makes it longer. Give one above {over:.4g} s; nothing was done."
+        done = f"{path} was written from its journal" if kept else "nothing was done"
+        text = f"It had reached its end; --duration makes it longer. Give one above {over:.4g} s; {done}."
         tell({"status": "finished", "message": text, "run": str(path), "time": over}) if as_json else say(text)
         return
     sim, recorder = running.reopen(path, duration)
@@ -214,12 +217,15 @@ def press(
     as_json: Json = False,
 ) -> None:
     """Press one object onto another: contact area, pressure, centre of pressure, stiffness, and a picture."""
+    from pliant.disk import try_place
     from pliant.pressing.output import numbers, report, sensor_shape
     from pliant.pressing.tool import press as press_together
     from pliant.simulate.compile_ahead import announce
 
     use_threads(threads)
     shape = sensor_shape(sensor, measured)
+    if out is not None:
+        try_place(out / "facts.json")
     with announce(quiet=as_json):
         found = press_together(
             a, b, depth=depth, force=force, direction=numbers("direction", direction), tilt=tilt,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.bars import bar
-from pliant.cli.options import AllowCode, Json, Workers, Yes, allow, say, seconds, tell
+from pliant.cli.options import AllowCode, Json, Workers, Yes, allow, refuse_other_files, say, seconds, tell
 
 if TYPE_CHECKING:
     from pliant.studies.bench import Progress
@@ -42,7 +42,7 @@ def study(
     is missing or has changed.
     """
     from pliant.base import PliantError
-    from pliant.disk import file_stem
+    from pliant.disk import file_stem, try_place
     from pliant.studies.study import Study
 
     if measures:
@@ -50,6 +50,7 @@ def study(
         return
     if path is None:
         raise PliantError("Name a study file: pliant study STUDY.toml. docs/studies.md has some to start from.")
+    refuse_other_files(str(path), "study")
     allow(allow_code, yes=yes)
     asked = Study.load(path)
     if out is None:
@@ -57,6 +58,7 @@ def study(
     if dry_run:
         _plan(asked, workers, as_json)
         return
+    try_place((out or Path("runs")) / "rows.jsonl")
     _warm(asked, as_json)
     options = None if slurm is None else slurm_options(slurm)
     with _bar(hidden=as_json) as update:

@@ -18,7 +18,7 @@ from pliant.measure.books import ROUNDING
 from pliant.measure.forces import Forces, headline, milliseconds
 from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, of_frame, pair_series
 from pliant.measure.pairs import pair_table as all_pairs
-from pliant.record import Recorder, Run, human
+from pliant.record import Recorder, Run, apart, human
 from pliant.record.export import write_csv, write_parquet
 from pliant.record.orders import Order, from_lowest
 from pliant.record.salvage import sift
@@ -304,6 +304,8 @@ def run_facts(path: Path, verify: bool = False) -> dict[str, Any]:
         run = Run(sifted.entries, opened.path)
         advice = f"`pliant repair {path}` makes a run file of what is whole"
         damage = [f"{path} is damaged: {sifted.words}. {advice}."] if sifted.lost else opened.damage
+        if not damage and opened.path.exists() and not apart.opens(opened.path):
+            damage.append(f"all records of {path} are whole, but other programs cannot read it: its HDF5 structure is damaged. {advice}.")
         if opened.dropped_bytes:
             damage.append(f"Its last record is not complete ({opened.dropped_bytes} bytes), as a kill leaves it, and is left out.")
         cells = run.cells(run.frames - 1) if run.frames else None

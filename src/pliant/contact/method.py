@@ -19,7 +19,7 @@ from pliant.contact.contacts import Contacts
 from pliant.contact.passing import Cut, passing
 from pliant.contact.remembered import Table
 from pliant.spec.table import LARGEST
-from pliant.spec.units import in_scene_units
+from pliant.spec.units import in_scene_units, is_quantity, read
 from pliant.world.motion import Motion
 
 Memory = dict[str, np.ndarray]
@@ -48,7 +48,7 @@ class ContactMethod(Protocol):
     """Any object with these two names is a contact method.
 
     It may also say `bears`, and `gentle` if bodies that start in each other are not thrown apart; with `tables(memory, world)` it lets
-    bodies sleep (contact/remembered.py, simulate/sleep.py).
+    bodies sleep (contact/remembered.py, simulate/sleep.py). A method that ships says the `units` of its options that have one.
     """
 
     needs: frozenset[str]  # of: "triangles", "surfels", "inside", "tets"
@@ -69,6 +69,7 @@ METHODS = {  # the methods that ship with pliant; adding one is adding a line
     "point-surface": "pliant.contact.point_surface.method:PointSurface",
     "reversal": "pliant.contact.reversal.method:Reversal",
 }
+NUMBERS = ("bool", "int", "float", "float | None")  # types of options that take no text
 _REGISTERED: dict[str, type] = {}
 
 
@@ -96,8 +97,8 @@ def find_method(name: str) -> type:
 def make_method(name: str, options: Mapping[str, Any] | None = None) -> ContactMethod:
     """The method with its options; an unknown option lists the known ones."""
     cls = find_method(name)
-    options = {key: in_scene_units(value) for key, value in (options or {}).items()}
-    known = getattr(cls, "__dataclass_fields__", {})
+    known, units = getattr(cls, "__dataclass_fields__", {}), getattr(cls, "units", {}) if name in METHODS else None
+    options = {key: _in_units(name, key, value, units) for key, value in (options or {}).items()}
     for key in options:
         if known and key not in known or not known and not callable(getattr(cls, "__init__", None)):
             raise PliantError(f"The contact method '{name}' has no option '{key}': {nearest(key, list(known))}")
@@ -111,10 +112,24 @@ def make_method(name: str, options: Mapping[str, Any] | None = None) -> ContactM
     return method
 
 
+def _in_units(name: str, option: str, value: Any, units: Mapping[str, str] | None) -> Any:
+    """An option as a number in its unit, if it is text with one; None: a method of one's own, which does not say its units."""
+    if units is None or not is_quantity(value):
+        return in_scene_units(value)
+    unit = units.get(option)
+    try:
+        return read(value, unit or "1")
+    except ValueError as error:
+        why = error if unit else f"'{value}' has a unit, and this is a number without one"
+        raise PliantError(f"{option} of the contact method '{name}': {why}.") from None
+
+
 def _refuse_number(name: str, option: str, value: Any, kind: str) -> None:
     """Refuse numbers that no option can mean, whatever it is; methods check their ranges themselves."""
-    if isinstance(value, bool) and "float" in kind and "bool" not in kind:
-        raise PliantError(f"{option} = {str(value).lower()}: this option of the contact method '{name}' is a number.")
+    wanted = "true or false" if kind == "bool" else "a number"
+    if isinstance(value, bool) and "float" in kind and "bool" not in kind or isinstance(value, str) and kind in NUMBERS:
+        said = repr(value) if isinstance(value, str) else str(value).lower()
+        raise PliantError(f"{option} = {said}: this option of the contact method '{name}' is {wanted}.")
     if isinstance(value, int | float) and not abs(value) <= LARGEST:
         shown = f"{value:.4g}" if isinstance(value, float) else f"an integer of {value.bit_length()} bits"
         raise PliantError(f"{option} = {shown}: options of the contact method '{name}' are finite numbers, at most {LARGEST:g}.")

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any
@@ -269,6 +270,10 @@ class _Handler(BaseHTTPRequestHandler):
         except (PliantError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             return self._send(200, "application/json", json.dumps({"ok": False, "say": str(error)}).encode())
         self._send(200, "application/json", json.dumps({"ok": True, **answer}).encode())
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What is no request is refused in words of the standard: those that the library would add are the client's own."""
+        self._refuse(code, f"{HTTPStatus(code).phrase}.")
 
     def _refuse(self, status: int, words: str) -> None:
         self.close_connection = True

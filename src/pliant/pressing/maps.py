@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from pliant.base import Floats, PliantError
 from pliant.contact.elastic.result import ContactResult
-from pliant.disk import read_text
+from pliant.disk import read_text, replacing
 from pliant.pressing.quantities import metres, pascals, scale_of, scale_of_length
 
 MOST = 300  # cells along a side, unless a sensor is given
@@ -71,7 +71,8 @@ class PressureMap:
             f"columns along {names[1]} from {self.corner[1]:.6g} m in steps of {self.cell[1]:.6g} m"
             + (f"; forces of samples spread over {self.blur:.4g} m (standard deviation)" if self.blur > 0.0 else "")
         )
-        np.savetxt(path, self.values, fmt="%.6g", delimiter=",", header=head)
+        with replacing(path) as temporary:
+            np.savetxt(temporary, self.values, fmt="%.6g", delimiter=",", header=head)
 
 
 def pressure_map(result: ContactResult, direction: Floats, shape: tuple[int, int] | None = None) -> PressureMap:

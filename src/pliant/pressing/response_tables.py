@@ -19,6 +19,7 @@ import numpy as np
 from pliant.base import Floats, PliantError
 from pliant.bodies.quasi_rigid.response import read_rows, read_table
 from pliant.contact.elastic.response import Tabulated, compliance
+from pliant.disk import replacing, try_place
 from pliant.geometry.mesh import TetMesh
 from pliant.geometry.shapes import make
 from pliant.pressing import quantities
@@ -96,7 +97,8 @@ def measured_response(path: str | Path, load: float, c: float) -> Tabulated:
 def write_response(response: Tabulated, path: str | Path, how: str) -> None:
     """A file for `--response`."""
     head = f"pliant response: {how}\nC = {response.c:.9g} m^2/N\nr [m], f [m/N]"
-    np.savetxt(Path(path), np.column_stack([response.r, response.values]), delimiter=",", header=head, fmt="%.9g")
+    with replacing(path) as temporary:
+        np.savetxt(temporary, np.column_stack([response.r, response.values]), delimiter=",", header=head, fmt="%.9g")
 
 
 def read_response(path: str | Path) -> Tabulated:
@@ -113,6 +115,7 @@ def tabulated(
         raise PliantError("Give either a thickness, such as 20mm, to compute a table, or measured rows to take it from.")
     if out.suffix != ".csv":
         raise PliantError(f"{out} must end in .csv, so that `pliant press --response` knows it for a table.")
+    try_place(out)
     modulus = quantities.pressure("young", young)
     if thickness is not None:
         deep = quantities.length("thickness", thickness)

@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from pliant.base import Floats, Ints, PliantError
+from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.disk import make_folder, replacing, write_bytes, write_text
 from pliant.record.arrays import UNITS, dataset, write_netcdf, write_zarr
 from pliant.record.records import Array
@@ -143,7 +143,7 @@ def _remarks(run: Run, i: int) -> list[str]:
 def _body_id(cells: Cells, body: int | str) -> int:
     ids = [number for number, name in cells.bodies.items() if body in (number, name)]
     if not ids:
-        raise PliantError(f"there is no body {body!r} in this frame; bodies are {cells.bodies}")
+        raise PliantError(f"there is no body '{body}' in this frame: {nearest(body, cells.bodies.values())}")
     return ids[0]
 
 

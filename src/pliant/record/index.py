@@ -61,6 +61,7 @@ class _Found:
     heads: list[Head]
     stored: list[Stored]
     doubtful: Sequence[int]  # of each record: whether it was not whole when it was deflated, or nobody looked
+    sized: bool  # sizes of blocks are known
 
 
 def size(heads: Sequence[Head], blocks: int, datasets: int) -> int:
@@ -100,6 +101,14 @@ def read(path: Path) -> tuple[BinaryIO, list[Entry]] | None:
         load = _Reader(handle, layout, head, own, places, bool(doubtful))
         entries.append(Entry(head.kind, head.meta, head.specs, head.number, load, str(path), sealed=load.sealed))
     return handle, entries  # type: ignore[return-value]
+
+
+def places(path: Path) -> tuple[Layout, dict[str, Stored]]:
+    """Where a file has its datasets; without a good index, and of the second format, which does not say how large they are: nothing."""
+    with open(path, "rb", buffering=0) as handle:
+        found = _found(handle)
+    layout = Layout([] if found is None or not found.sized else found.heads)
+    return layout, dict(zip(layout.datasets, found.stored if found else [], strict=False))
 
 
 def missing(handle: IO[bytes], entries: Sequence[Entry]) -> int:
@@ -155,7 +164,7 @@ def _parsed(handle: BinaryIO, at: int) -> _Found | None:
         numbers = np.frombuffer(body[length:], "<i8").tolist()
         known = len(heads) if mark in (MARK, FOURTH) else 0
         stored = [Stored(0, [(n, 0, UNSEALED)]) for n in numbers] if mark == SECOND else _unfolded(numbers[known:], mark == MARK)
-        return _Found(heads, stored, numbers[:known] or [1] * len(heads))
+        return _Found(heads, stored, numbers[:known] or [1] * len(heads), mark != SECOND)
     except (ValueError, IndexError):
         return None
 

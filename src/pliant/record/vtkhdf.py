@@ -395,15 +395,23 @@ def walk_ahead(path: str | Path) -> None:
 
 
 def open_ahead(path: str | Path) -> None:
-    """What the other process of `apart.opens` does: raises what HDF5 raises."""
+    """What the other process of `apart.opens` does: raises what HDF5 raises, and where HDF5 finds an array elsewhere than the index."""
     import h5py
 
     end_in_time()
+    layout, places = index.places(Path(path))
     with h5py.File(path) as file:
         names: list[str] = []
         file.visit(names.append)
         for name in names:
             _ = file[name]
+        for name, said in places.items():
+            seals = {k * said.rows if len(said.blocks) > 1 else 0: seal for k, (_, _, seal) in enumerate(said.blocks)}
+            if _stored(file[name].id, Blocking(said.rows, len(said.blocks)), seals) != said:
+                raise DamageError(f"{name} is not where it was written")
+        for name, dtype in layout.dtypes.items():
+            if (file[name].dtype, file[name].shape[1:]) != (dtype, layout.row_shape[name]) or len(file[name]) < layout.rows[name]:
+                raise DamageError(f"{name} is not what was written")
 
 
 def walk(path: Path) -> None:

@@ -15,7 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pliant.base import PliantError
+from pliant.base import DiskError, PliantError
+from pliant.disk import make_folder
 from pliant.studies.work import Result
 
 if TYPE_CHECKING:
@@ -33,10 +34,7 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        try:
-            (folder / "cases").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise PliantError(f"Cannot make the folder {folder} for the study: {error.strerror}.") from None
+        make_folder(folder / "cases")
         self.path = folder / "rows.jsonl"
         self._lock = _locked(folder / "lock")
         self.results = {result.key: result for result in read_rows(self.path, mend=True)}
@@ -51,7 +49,7 @@ class Ledger:
             row = asdict(result) | {"files": sorted(result.files)}
             self._append(json.dumps(row).encode() + b"\n")
         except OSError as error:
-            raise PliantError(
+            raise DiskError(
                 f"Cannot write to {self.folder}: {error.strerror}. What is there is whole; make room and run the study again, it goes on."
             ) from None
         result.files = dict.fromkeys(result.files, b"")  # they are on disk now
@@ -76,7 +74,7 @@ class Ledger:
         try:
             write_tables(self.folder / "table", table(cases, self.results, names))
         except OSError as error:
-            raise PliantError(f"Cannot write the tables to {self.folder}: {error}. All rows are in rows.jsonl; make room.") from None
+            raise DiskError(f"Cannot write the tables to {self.folder}: {error}. All rows are in rows.jsonl; make room.") from None
         took = time.monotonic() - began
         self._due = time.monotonic() + min(max(PAUSE[0], took / SHARE), PAUSE[1])
 

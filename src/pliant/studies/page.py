@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.disk import write_bytes, write_text
 from pliant.look.report.html import beside, code, facts, figure, listing, page, section, table, text
 from pliant.measure.watch import QUANTITIES
 from pliant.studies import plots
@@ -47,8 +48,7 @@ def write_page(results: Results, path: Path) -> Path:
         drawn = plots.parallel(columns, varying, measures[:6])
         parts.append(section("All cases", _picture(results, "cases", drawn, "A line for each case; colours follow the last axis.")))
     parts += [_pictures(results), _wrong(results), section("Table", _table(results)), section("Files", _files(results))]
-    path.write_text(page(f"{study.named()}: a pliant study", [p for p in parts if p]), encoding="utf-8")
-    return path
+    return write_text(path, page(f"{study.named()}: a pliant study", [p for p in parts if p]))
 
 
 _OTHERS = ("case", "seconds", "steps", "stepping", "seed")
@@ -85,7 +85,7 @@ def _summary(results: Results) -> str:
 
 def _picture(results: Results, name: str, png: str, caption: str) -> str:
     """A picture of the page, which is also a file beside it."""
-    (results.folder / f"{name}.png").write_bytes(base64.b64decode(png))
+    write_bytes(results.folder / f"{name}.png", base64.b64decode(png))
     return f"<div style='margin-bottom: .8rem'>{figure(png, caption)}</div>"
 
 

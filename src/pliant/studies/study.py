@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from pliant.studies.work import Result
 
 RETRY = ("failed", "timeout", "died")
+OF_SCENES = (
+    "a study has no bodies and none of the other fields of a scene: it names one, scene = \"FILE.toml\", sets values in it by their paths, "
+    "set = { dt = \"1ms\" }, and says which parameters vary and what is measured (docs/studies.md); a scene alone is run by `pliant run`"
+)
 
 
 class Study(Spec):
@@ -81,6 +85,10 @@ class Study(Spec):
 
     _folder: Path = PrivateAttr(default_factory=Path)  # from which files are named
     _source: Any = PrivateAttr(default=None)  # of scenes, made when the first is asked for
+
+    @classmethod
+    def elsewhere(cls, key: str) -> str | None:
+        return f"{OF_SCENES}." if key in Scene.model_fields else None
 
     @model_validator(mode="after")
     def _sense(self) -> Study:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from pliant.base import PliantError
 from pliant.contact.method import GIVEN, STEP
@@ -72,6 +72,7 @@ class Redefinition:
 class Options:
     """Springs between features, their friction, and how many rounds of a step look for new ones."""
 
+    units: ClassVar[dict[str, str]] = {"stiffness": "N/m", "stribeck": "m/s", "k_fp": "N/m", "k_fd": "N s/m", "k_omega": "s/m"}
     stiffness: float | str = "auto"  # [N/m] of each contact; "auto": s / (dt^2 D), D the give of the contact
     s: float | None = None  # of stiffness "auto": k dt^2 D, below 16; not implicit: below 2 (continuous) or 4/3 (discrete). None: 8, or 0.5
     implicit: bool = True  # impulses know what they will do to the gaps: stable for any stiffness; False: as published

@@ -53,6 +53,7 @@ CHOICES = {
 class Options:
     """Penalty on the common contact surface, its damping and friction."""
 
+    units: ClassVar[dict[str, str]] = {"stiffness": "N/m^3"}
     stiffness: float | str = "auto"  # k [N/m^3], pressure is k / 2 times the depth; "auto": as stiff as is stable with the step
     s: float | None = None  # of stiffness "auto": (k / 2) dt^2 D, D the give of both bodies per area. None: 32 where implicit, else 0.5
     implicit: bool | str = "auto"  # forces know what they will do to the gaps; "auto": of implicit bodies; damped: rigid ones, long dt

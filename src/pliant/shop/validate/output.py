@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from pliant.disk import make_folder, write_text
 from pliant.look.plots import Bar, Panel, against_theory
 from pliant.shop.validate import Check, Result, asked, problems
 from pliant.shop.validate.known import KNOWN, LOOSER
@@ -116,10 +117,9 @@ def _cell(result: Result | None, now: str) -> str:
 def write(results: list[Result], folder: Path, now: str = "") -> list[Path]:
     """results.json, validation.md and one plot for each problem: its numbers against theory, and its curves."""
     pictures = folder / "pictures" / "validation"
-    pictures.mkdir(parents=True, exist_ok=True)
-    (folder / "results.json").write_text(json.dumps(facts(results), indent=2) + "\n")
-    (folder / "validation.md").write_text(page(results, now))
-    written = [folder / "results.json", folder / "validation.md"]
+    make_folder(pictures)
+    numbers = write_text(folder / "results.json", json.dumps(facts(results), indent=2) + "\n")
+    written = [numbers, write_text(folder / "validation.md", page(results, now))]
     for name in dict.fromkeys(r.problem.name for r in results):
         mine = [r for r in results if r.problem.name == name]
         written.append(against_theory(name, *drawn(mine), pictures / f"{name}.png"))
