@@ -254,6 +254,20 @@ def make_thesis(folder: Path) -> None:
     save(sheet, "thesis.png")
 
 
+def make_responses(folder: Path) -> None:
+    """T7's bunny after 0.16 and 0.2 s with both responses."""
+    from pliant.shop.reproduce.thesis import bowl
+
+    pictures, path = [], folder / "bunny-responses.png"
+    for response in bowl.RESPONSES:
+        seen = bowl.Fall(response, s=bowl.STIFF, duration=bowl.IMPACT, dt=0.001)
+        for until in (bowl.HIT, bowl.IMPACT):
+            seen.run(until)
+            pictures.append(bowl.shot(seen, response))
+    bowl.draw(path, pictures)
+    save(Image.open(path).resize((1440, 720), Image.Resampling.LANCZOS), path.name)
+
+
 def make_quasi_rigid(folder: Path) -> None:
     """The six scenes, looked at from where the pressure is: from below, without the ground, or through the partner."""
     sheet, size = Image.new("RGB", (3 * 480, 2 * 360), "white"), (960, 720)
@@ -364,6 +378,7 @@ MAKE = {
     "point-surface": make_point_surface,
     "chained-tori": make_chain,
     "thesis": make_thesis,
+    "responses": make_responses,
     "quasi-rigid": make_quasi_rigid,
     "patch": make_patch,
     "corners": make_corners,
