@@ -271,7 +271,7 @@ def make_responses(folder: Path) -> None:
 def make_quasi_rigid(folder: Path) -> None:
     """The six scenes, looked at from where the pressure is: from below, without the ground, or through the partner."""
     sheet, size = Image.new("RGB", (3 * 480, 2 * 360), "white"), (960, 720)
-    nose, corner = Camera((0.36, -0.28, 0.3), (-0.01, 0.0, 0.225)), Camera((2.4, -1.2, 0.1), (0.7, 0.1, 0.45))
+    nose, corner = Camera((0.2, -0.17, 0.27), (0.0, 0.0, 0.222)), Camera((2.4, -1.2, 0.1), (0.7, 0.1, 0.45))
     shots = (
         ("ball-on-plane", {"density": 9000.0, "layer": 0.05}, 0.2, (-60, -35), ["slab"]), ("foot-on-ground", {}, 0.3, (-60, -50), None),
         ("bust-kiss", {}, 0.016, nose, ["right"]), ("ball-joint", {}, 0.1, (-60, -20), None),
