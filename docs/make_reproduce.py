@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pliant.shop.reproduce import SOURCES, experiments
 from pliant.shop.reproduce.crew import Found, found_in
-from pliant.shop.reproduce.verdict import DIFFERS, Line
+from pliant.shop.reproduce.verdict import DIFFERS, Line, judge
 
 HERE = Path(__file__).parent
 BEGIN, END = "<!-- measured by docs/make_reproduce.py -->\n", "<!-- end -->\n"
@@ -21,10 +21,16 @@ HEAD = "| id | what | published | here | asked | verdict |\n|---|---|---|---|---
 DRAWN = "\n| figure | shows | in the source |\n|---|---|---|\n"
 
 
+def anew(found: Found) -> list[Line]:
+    """What was measured, judged by the claims as they are now; lines that nobody asks for any more are left out."""
+    claims = {claim.what: claim for claim in experiments(found.source)[found.id].claims}
+    return [judge([claims[line.what]], {claims[line.what].key: line.value})[0] for line in found.lines if line.what in claims]
+
+
 def rows(found: Found) -> list[str]:
     """A row of the table for each line; the id and what it took in the first."""
     told = [f"| {found.id} |  |  | did not end: {found.failed} |  |  |"] if found.failed else []
-    for line in found.lines:
+    for line in anew(found):
         first = f"{found.id} ({found.seconds:.0f} s)" if not told else ""
         told.append(f"| {first} | {line.what} | {line.published} | {line.here} | {line.tolerance or '-'} | {verdict(line)} |")
     return told
