@@ -100,8 +100,9 @@ def draw(kept: dict[str, list[dict]]) -> None:
     import matplotlib
 
     matplotlib.use("agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
+    in_full = ticker.FuncFormatter(lambda value, _: f"{value:,g}")
     kinds = [kind for kind in SIZES if [row for row in kept.get(kind, []) if "cpu" in row]]
     figure, axes = pyplot.subplots(2, len(kinds), figsize=(3.4 * len(kinds), 5.6), squeeze=False, layout="constrained")
     for column, kind in enumerate(kinds):
@@ -114,12 +115,18 @@ def draw(kept: dict[str, list[dict]]) -> None:
             above.loglog(size, 1e3 * step[-1] * size / size[-1], ":", color="gray", label="in proportion")
         above.set_title(kind)
         above.legend(frameon=False, fontsize=8)
-        below.loglog(size, [row["memory"] for row in rows], "s-", color="tab:orange")
+        below.semilogx(size, [1e3 * row["memory"] for row in rows], "s-", color="tab:orange")
+        below.set_ylim(0.0, 1.15e3 * max(row["memory"] for row in rows))
         below.set_xlabel(kind)
         for axis in (above, below):
             axis.grid(alpha=0.3)
+            axis.xaxis.set_major_formatter(in_full)
+        above.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+        above.yaxis.set_major_formatter(in_full)
+        for axis in (above.xaxis, above.yaxis, below.xaxis):
+            axis.set_minor_formatter(ticker.NullFormatter())
     axes[0, 0].set_ylabel("a step [ms]")
-    axes[1, 0].set_ylabel("most memory held [GB]")
+    axes[1, 0].set_ylabel("most memory held [MB]")
     figure.savefig(PICTURE, dpi=110)
 
 

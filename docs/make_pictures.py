@@ -7,19 +7,25 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 from pliant import Scene
+from pliant.base import Floats
+from pliant.contact.contacts import Contacts
+from pliant.contact.elastic.pressure import pressure as pressure_between
+from pliant.geometry.near import kd_tree
 from pliant.look import Camera, Picture, draw, draw_series, fields, from_run, from_simulation, movie, poster
 from pliant.look.draw import Canvas, draw_with_contact, scale_of, viewpoint
 from pliant.look.figure import figure as paper_figure
-from pliant.look.pairs import marks_of
+from pliant.look.pairs import STATES, Marks, marks_of
 from pliant.look.stage import extremes
 from pliant.record import Run
 from pliant.shop import scenes
 from pliant.shop.scenes import basics, corners
 from pliant.shop.scenes.thesis import cube_velocity
 from pliant.simulate import running
+from pliant.simulate.simulation import Simulation
 
 HERE = Path(__file__).parent
 PICTURES = HERE / "pictures"
@@ -86,10 +92,11 @@ def make_demo(folder: Path) -> None:
 
 
 def seen_through(
-    picture: Picture, size: tuple[int, int], camera: tuple[float, float], title: str = "contact, seen through", time: float = math.nan
-) -> Image.Image:
-    """What is pressed, through bodies of glass."""
-    around = extremes(picture.movable_points())
+    picture: Picture, size: tuple[int, int], camera: tuple[float, float], title: str = "contact, seen through", time: float = math.nan,
+    corners: Floats | None = None,
+) -> Image.Image:  # fmt: skip
+    """What is pressed, through bodies of glass; corners [m] (2, 3) of the box that is to be seen, of what can move unless given."""
+    around = extremes(picture.movable_points() if corners is None else corners[np.indices((2, 2, 2)).reshape(3, -1).T, np.arange(3)])
     scale = scale_of("pressure", fields.sample(picture, "pressure"), None, fields.extent(around))
     with Canvas(around, size, viewpoint(around, size, camera, scale), scale, through=True) as canvas:
         return canvas.draw(replace(picture, title=title, time=time))
@@ -247,21 +254,46 @@ def make_thesis(folder: Path) -> None:
     save(sheet, "thesis.png")
 
 
+def make_responses(folder: Path) -> None:
+    """T7's bunny after 0.16 and 0.2 s with both responses."""
+    from pliant.shop.reproduce.thesis import bowl
+
+    pictures, path = [], folder / "bunny-responses.png"
+    for response in bowl.RESPONSES:
+        seen = bowl.Fall(response, s=bowl.STIFF, duration=bowl.IMPACT, dt=0.001)
+        for until in (bowl.HIT, bowl.IMPACT):
+            seen.run(until)
+            pictures.append(bowl.shot(seen, response))
+    bowl.draw(path, pictures)
+    save(Image.open(path).resize((1440, 720), Image.Resampling.LANCZOS), path.name)
+
+
 def make_quasi_rigid(folder: Path) -> None:
     """The six scenes, looked at from where the pressure is: from below, without the ground, or through the partner."""
     sheet, size = Image.new("RGB", (3 * 480, 2 * 360), "white"), (960, 720)
-    nose, corner = Camera((0.36, -0.28, 0.3), (-0.01, 0.0, 0.225)), Camera((2.4, -1.2, 0.1), (0.7, 0.1, 0.45))
+    nose, corner = Camera((0.2, -0.17, 0.27), (0.0, 0.0, 0.222)), Camera((2.4, -1.2, 0.1), (0.7, 0.1, 0.45))
     shots = (
         ("ball-on-plane", {"density": 9000.0, "layer": 0.05}, 0.2, (-60, -35), ["slab"]), ("foot-on-ground", {}, 0.3, (-60, -50), None),
         ("bust-kiss", {}, 0.016, nose, ["right"]), ("ball-joint", {}, 0.1, (-60, -20), None),
         ("spinning-ball", {"angle": 0.0}, 0.1, (-60, -50), None), ("head-in-room", {}, 0.264, corner, ["room"]),
     )  # fmt: skip
     for i, (name, values, time, camera, clear) in enumerate(shots):
-        run = Run.open(recorded(scenes.make(name, **values).copy_with(duration=time), folder))
-        picture = replace(from_run(run, -1), planes=())
+        sim = scenes.make(name, **values).simulate().run(until=time)
+        picture = replace(from_simulation(sim), planes=())
+        picture = replace(picture, point_fields={**picture.point_fields, "pressure": between_nodes(sim, picture)})
         image = draw(picture, "pressure", size, camera=camera, transparent=clear)
         sheet.paste(image.resize((480, 360), Image.Resampling.LANCZOS), (i % 3 * 480, i // 3 * 360))
     save(sheet, "quasi-rigid.png")
+
+
+def between_nodes(sim: Simulation, picture: Picture) -> Floats:
+    """Pressure [Pa] at all points as the method has it between its nodes, which are not those of the skin (theory/quasi-rigid 4.6)."""
+    found, out = sim.contacts(), np.zeros(len(picture.points))
+    x, area, force = found.point, found.area, found.normal_force
+    far, nearest = kd_tree(x).query(picture.points)
+    near = far < 3.0 * np.sqrt(area)[nearest]
+    out[near] = pressure_between(x, area, force, picture.points[near])
+    return out
 
 
 def make_patch(folder: Path) -> None:
@@ -277,13 +309,34 @@ def make_patch(folder: Path) -> None:
 
 
 def make_corners(folder: Path) -> None:
-    """All corner cases after a tenth of a second: what is pressed, through bodies of glass."""
-    sheet = Image.new("RGB", (5 * 240, 3 * 200), "white")
+    """All corner cases when most presses in 0.15 s: points and forces on what lies above, pressure, through bodies of glass."""
+    size = (300, 250)
+    sheet = Image.new("RGB", (5 * size[0], 3 * size[1]), "white")
     for k, case in enumerate(corners.CASES):
-        sim = scenes.make("corner-cases", case=case, contact=basics.PATCH).simulate().run(until=0.1)
-        image = seen_through(replace(from_simulation(sim), planes=()), (480, 400), (-60, 15), case, sim.time)
-        sheet.paste(image.resize((240, 200), Image.Resampling.LANCZOS), (k % 5 * 240, k // 5 * 200))
+        sim = scenes.make("corner-cases", case=case, contact=basics.PATCH).simulate()
+        strongest, loads = 0.0, Contacts.none()
+        while sim.time < 0.15 - 1e-9:
+            sim.step()
+            found = sim.contacts("above")
+            load = float(np.linalg.norm(found.force, axis=1).sum())
+            if load > strongest:
+                strongest, loads, picture = load, found, from_simulation(sim)
+        low, high = picture.movable_points().min(axis=0), picture.movable_points().max(axis=0)
+        low[2] -= 0.4 * (high[2] - low[2])  # of what is below
+        picture = replace(picture, planes=(), marks=arrows(loads, 0.3 * float(np.linalg.norm(high - low))))
+        image = seen_through(picture, (2 * size[0], 2 * size[1]), (-60, 12), case, picture.time, np.array([low, high]))
+        sheet.paste(image.resize(size, Image.Resampling.LANCZOS), (k % 5 * size[0], k // 5 * size[1]))
     save(sheet, "corner-cases.png")
+
+
+def arrows(found: Contacts, longest: float) -> Marks:
+    """Points of contact, and from each a line along its force, the largest of them so long [m]."""
+    size = np.linalg.norm(found.force, axis=1)
+    some = size > 0.01 * size.max()
+    point, force = found.point[some], found.force[some] * (longest / size.max())
+    count = len(point)
+    red = np.full(count, list(STATES).index("hooked"))
+    return Marks(point, red, np.stack([point, point + force], axis=1), red, {})
 
 
 def make_figure(folder: Path) -> None:
@@ -325,6 +378,7 @@ MAKE = {
     "point-surface": make_point_surface,
     "chained-tori": make_chain,
     "thesis": make_thesis,
+    "responses": make_responses,
     "quasi-rigid": make_quasi_rigid,
     "patch": make_patch,
     "corners": make_corners,

@@ -7,7 +7,6 @@ import inspect
 import json
 import math
 import re
-import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,17 +107,34 @@ def test_every_experiment_is_whole(name, i):
     assert 0.0 < quick <= whole
 
 
+def constants_given(source: str, keys: set[str]) -> list[str]:
+    """Numbers written out where functions of a file give one of these keys its value, in a dict or by an assignment."""
+    found = []
+    for function in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)):
+        given: list[tuple[ast.expr | None, ast.expr]] = []
+        for node in ast.walk(function):
+            if isinstance(node, ast.Dict):
+                given += zip(node.keys, node.values, strict=True)
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+                given.append((node.targets[0].slice, node.value))
+        for key, value in given:
+            mine = key.value in keys if isinstance(key, ast.Constant) else isinstance(key, ast.JoinedStr)
+            if mine and isinstance(value, ast.Constant) and isinstance(value.value, (int, float)):
+                found.append(f"{ast.unparse(key)}: {ast.unparse(value)}")  # type: ignore[arg-type]
+    return found
+
+
 @pytest.mark.parametrize("name, i", [(name, i) for name in reproduce.SOURCES for i in reproduce.experiments(name)])
 def test_no_measured_number_is_a_constant(name, i):
-    """No literal is given as a measured number in the function that measures, or in what it calls in its file."""
+    """No literal is given as a measured number by any function of the file that measures."""
     each = reproduce.experiments(name)[i]
-    keys = {claim.key for claim in each.claims}
-    tree = ast.parse(textwrap.dedent(inspect.getsource(each.measure)))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant) and key.value in keys:
-                    assert not isinstance(value, ast.Constant), f"{key.value} is always {ast.unparse(value)}"
+    assert not constants_given(Path(inspect.getfile(each.measure)).read_text(encoding="utf-8"), {claim.key for claim in each.claims})
+
+
+@pytest.mark.parametrize("line", ['return {"a": 1.0}', 'found["a"] = True', 'found |= {f"{name} a": 0}'])
+def test_a_constant_in_place_of_a_measured_number_is_seen(line):
+    assert constants_given(f"def helper(found, name):\n    {line}\n", {"a"})
+    assert not constants_given(f"def helper(found, name, value):\n    {line.rsplit(' ', 1)[0]} value{'}' if '}' in line else ''}\n", {"a"})
 
 
 def test_figures_of_a_source_have_names_of_their_own():

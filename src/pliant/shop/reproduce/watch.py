@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.base import Floats
 from pliant.look import Picture, draw_series
 from pliant.simulate.simulation import Simulation
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 CPF, DPF = "continuous-penalty", "penalty"
 SHORT = {CPF: "CPF", DPF: "DPF"}
@@ -134,11 +137,15 @@ def strip(
     path: Path, pictures: Sequence[Picture], field: str = "auto", size: tuple[int, int] = (640, 480), columns: int = 3, **options: Any
 ) -> None:
     """Moments of a run side by side, with one camera and one colour bar; options as for `draw`."""
+    sheet(path, draw_series(pictures, field, size, **options), columns)
+
+
+def sheet(path: Path, images: Sequence[Image.Image], columns: int = 3) -> None:
+    """Images of one size side by side."""
     from PIL import Image
 
-    images = draw_series(pictures, field, size, **options)
-    columns = min(columns, len(images))
-    sheet = Image.new("RGB", (columns * size[0], -(-len(images) // columns) * size[1]), "white")
+    columns, size = min(columns, len(images)), images[0].size
+    whole = Image.new("RGB", (columns * size[0], -(-len(images) // columns) * size[1]), "white")
     for k, image in enumerate(images):
-        sheet.paste(image, (k % columns * size[0], k // columns * size[1]))
-    sheet.save(path, optimize=True)
+        whole.paste(image, (k % columns * size[0], k // columns * size[1]))
+    whole.save(path, optimize=True)

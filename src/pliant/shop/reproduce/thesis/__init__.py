@@ -66,7 +66,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         (
             Figure(
                 "T7-pictures.png",
-                "At the first inverted elements, which are red, and at the end: impulses to masses (above), through the solve (below).",
+                "From below, impulses to masses (above) and through the solve (below): inverted elements (red) after 0.16 s, "
+                "pressure then, pressure at the end.",
                 "Figs. 7.13 and 7.14: the bunny falls, some elements are inverted.",
             ),
             Figure("T7.png", "Speed, deepest contact and inverted elements over time.", "no plot."),

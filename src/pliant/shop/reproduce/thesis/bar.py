@@ -25,6 +25,7 @@ from pliant.shop.reproduce.watch import CPF, DPF, SHORT, History, jitter, plot, 
 LATER = 0.8  # [s]
 GOES_ON = 0.3  # [s] the other method runs on the same points: in half of it it settles
 ROUGH = 0.02  # of the weight: jitter that is seen in the plot
+MUCH = 0.5  # of the jitter of DPF: what "much smoother" asks at least
 OPEN = "sizes and masses are not published"
 EVEN = "ours is rough from 10 ms on: neighbours hold the nodes of a bar, which calms DPF (theory/penalty 5.4); a softer bar would sag"
 OTHER = (
@@ -109,6 +110,12 @@ def _jitters(rough: dict[str, dict[float, float]]) -> Measured:
     return {f"{SHORT[m]} {value:g}": 100 * found for m, of in rough.items() for value, found in of.items()}
 
 
+def rougher(rough: dict[str, dict[float, float]]) -> float:
+    """Jitter of CPF over that of DPF where it compares worst, of the cases in which one of them is seen to jitter."""
+    seen = [value for value in rough[CPF] if max(rough[CPF][value], rough[DPF][value]) > ROUGH]
+    return max((rough[CPF][value] / max(rough[DPF][value], 1e-12) for value in seen), default=0.0)
+
+
 def _smooth(method: str, value: float, what: str, calm: bool | None, quick: bool = False, why: str = OPEN) -> Claim:
     """Jitter in one case, of which the source says that it is smooth, or not, or nothing."""
     bar = None if calm is None else below(100 * ROUGH) if calm else above(100 * ROUGH)
@@ -139,14 +146,19 @@ def steps(desk: Desk) -> Measured:
         return found
     _jitter_plot(desk.path("T3-jitter.png"), rough, "k = 5000 N/m", "dt [s]")
     limit = {m: smooth_up_to(rough[m]) for m in (DPF, CPF)}
-    return {**found, "DPF limit": 1e3 * limit[DPF], "CPF limit": 1e3 * limit[CPF], "ratio": limit[CPF] / max(limit[DPF], 1e-9)}
+    return {
+        **found, "DPF limit": 1e3 * limit[DPF], "CPF limit": 1e3 * limit[CPF], "ratio": limit[CPF] / max(limit[DPF], 1e-9),
+        "rougher": rougher(rough),
+    }  # fmt: skip
 
 
+WORSE = "jitter of CPF over that of DPF, the worst of the cases in which one of them jitters"
+BEYOND = "at 14 ms, longer than any step of the thesis, where CPF is past its limit as well; up to 12 ms it is smoother"
 FIRST = "the height of the fall is ours, chosen so"
 STEPPED = (
     Claim("peak", "first peak of the force", "0.3 s", within(0.3, 0.06), "s", FIRST),
-    Claim("DPF limit", "DPF is smooth up to dt", "8 ms", within(8.0, 1.5), "ms", OPEN, whole=True),
-    Claim("CPF limit", "CPF is smooth up to dt", "11 ms", within(11.0, 1.5), "ms", OPEN, whole=True),
+    Claim("DPF limit", "DPF is smooth up to dt", "8 ms", within(8.0, 0.5), "ms", EVEN, whole=True),
+    Claim("CPF limit", "CPF is smooth up to dt", "11 ms", within(11.0, 0.5), "ms", OPEN, whole=True),
     Claim(
         "ratio",
         "smooth steps of CPF over those of DPF",
@@ -155,6 +167,7 @@ STEPPED = (
         why="steps of a whole ms; loose particles have 1.22, those with neighbours less (theory/penalty 5.4)",
         whole=True,
     ),
+    Claim("rougher", WORSE, "CPF is smoother", below(1.0), why=BEYOND, whole=True),
     *(
         _smooth(
             DPF,
@@ -215,7 +228,7 @@ def _case(dt: float, k: float) -> list[Claim]:
     why = {500.0: SUNK, 1250.0: SLIPS}.get(k, OTHER)
     smoother = SUNK if k == 500.0 else "where both are below 2 % neither is seen to jitter; " + OPEN
     return [
-        Claim(f"jitter {dt:g}", f"{what}: jitter of CPF over that of DPF", "CPF much smoother", below(1.0), why=smoother, whole=not quick),
+        Claim(f"jitter {dt:g}", f"{what}: jitter of CPF over that of DPF", "CPF much smoother", below(MUCH), why=smoother, whole=not quick),
         Claim(f"DPF {dt:g}", f"{what}: jitter of DPF", "a plot", unit="% of the weight", whole=not quick),
         Claim(f"CPF {dt:g}", f"{what}: jitter of CPF", "a plot", unit="% of the weight", whole=not quick),
         Claim(f"depth {dt:g}", f"{what}: depth of CPF over that of DPF", "1.4 to 2.0", between(1.4, 2.0), why=why, whole=not quick),
@@ -269,7 +282,7 @@ def depths(desk: Desk) -> Measured:
     least = {m: mean_depth(runs[max(limit[m], min(runs))][m]) for m in (DPF, CPF)}
     return {
         **found, "DPF limit": limit[DPF], "CPF limit": limit[CPF], "ratio": limit[CPF] / max(limit[DPF], 1e-9),
-        "least": least[CPF] / least[DPF],
+        "least": least[CPF] / least[DPF], "rougher": rougher(rough),
     }  # fmt: skip
 
 
@@ -281,6 +294,7 @@ DEEP = (
     Claim("CPF limit", "CPF is smooth up to k", "7000 N/m", near(7000, 0.2), "N/m", OPEN, whole=True),
     Claim("DPF limit", "DPF is smooth up to k", "3000 N/m", near(3000, 0.2), "N/m", OPEN, whole=True),
     Claim("ratio", "smooth stiffness of CPF over that of DPF", "7000 / 3000 = 2.33", times(7 / 3, 1.5), why=APART, whole=True),
+    Claim("rougher", WORSE, "CPF is smoother", below(1.0), why=OPEN, whole=True),
     Claim("least", "depth at the smooth limit, CPF over DPF", "0.1 / 0.28 = 0.36", times(0.1 / 0.28, 1.5), why=APART, whole=True),
     *(_smooth(DPF, k, f"k = {k:g} N/m", True if k < 4000 else False if k < 7500 else None, k in QUICK_STIFFNESSES) for k in STIFFNESSES),
     *(_smooth(CPF, k, f"k = {k:g} N/m", True if k < 7500 else None, k in QUICK_STIFFNESSES) for k in STIFFNESSES),

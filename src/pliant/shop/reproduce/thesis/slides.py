@@ -117,7 +117,7 @@ HOOKS = (
     ),
     Claim("carried", "with redefinition: mean force over the weight", "not given", near(1.0, 0.02)),
     Claim("way", "with redefinition: way of its centre beyond the end", "slides over the edge", above(0.0), "m"),
-    Claim("tilt", "with redefinition: tilt", "tips over the edge", above(20.0), "degree"),
+    Claim("tilt", "with redefinition: tilt", "tips over the edge", above(45.0), "degree", "beyond 45 degrees a cube does not fall back"),
 )
 
 
@@ -160,11 +160,9 @@ def stops_on_bar(desk: Desk) -> Measured:
             pictures.append(replace(from_simulation(seen.sim), title=label))
         when = stopped(seen)
         rest = seen.centre[seen.after(when + 0.2), 0]
-        found |= {
-            f"stops {static}": when,
-            f"drift {static}": 1e3 * float(np.ptp(rest)) if len(rest) else np.inf,
-            f"steps {static}": len(rest),
-        }
+        found |= {f"stops {static}": when, f"drift {static}": 1e3 * float(np.ptp(rest)) if len(rest) else np.inf}
+        if not desk.quick:
+            found[f"steps {static}"] = len(rest)
         curves[label], ways[label] = (seen.time[:1000], seen.speeds[:1000]), (seen.time, 1e3 * (seen.centre[:, 0] - seen.centre[0, 0]))
     strip(desk.path("T9-pictures.png"), pictures, "pressure", columns=2, camera=(-70, 25), transparent=["cube"])
     plot(desk.path("T9.png"), [("", "speed along the bar [m/s]", curves), ("", "way along the bar [mm]", ways)])
@@ -179,7 +177,8 @@ STOPS = tuple(
               f"{OPEN}; Coulomb with 0.2 m/s: {0.2 / (9.81 * sliding):.3f} s"),
         Claim(f"drift {static}", f"{_named(static, sliding)}: drift after it stopped", "none notable in 20000 steps",
               below(0.1 * CUBE), "mm", "a ten-thousandth of the cube; the soft bar still settles"),
-        Claim(f"steps {static}", f"{_named(static, sliding)}: steps that this is about", "20000"),
+        Claim(f"steps {static}", f"{_named(static, sliding)}: steps that this is about", "20000", near(20_000, 0.05),
+              why="of 20000, those after it has stopped", whole=True),
     )
 )  # fmt: skip
 
