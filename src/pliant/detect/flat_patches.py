@@ -37,7 +37,6 @@ from pliant.detect.penetration import ACROSS
 from pliant.geometry.quaternions import load4, rotate
 from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
-INNER = 1.0 / 3.0  # of the way from the centroid to the corners: on a line these and the ends are exact for squares
 MORE = 3  # lines that cut beside the edges of both outlines: where the gap is zero, and as deep and as high as is looked
 
 
@@ -156,7 +155,7 @@ def _inner(poly, count, shares, c, area):  # type: ignore[no-untyped-def]
         end = start + length
         if h > 0.0:  # of |x - c| over the triangle of c and an edge: h / 3 of that over the edge
             turn += h / 6.0 * (end * math.hypot(h, end) - start * r + h * h * (math.asinh(end / h) - math.asinh(start / h)))
-    return min(max((1.0 - turn / (area * arm)) / (1.0 - INNER), 0.0), 1.0)
+    return min(max(3.0 * (1.0 - turn / (area * arm)) / 2.0, 0.0), 1.0)
 
 
 @kernel
@@ -178,7 +177,7 @@ def _rows(poly, line, count, gap, own, n, other, m, close, shares, rows, spots):
         if line[k] < n or line[k - 1 if k > 0 else count - 1] < n:
             g /= tilt  # the slave's own edge meets the master's face along its normal
         rows[k, 0], rows[k, 1], rows[k, 2], rows[k, 3], spots[k] = poly[k, 0], poly[k, 1], g, (1.0 - part) * shares[k], number
-        u, v = c[0] + INNER * (poly[k, 0] - c[0]), c[1] + INNER * (poly[k, 1] - c[1])
+        u, v = (2.0 * c[0] + poly[k, 0]) / 3.0, (2.0 * c[1] + poly[k, 1]) / 3.0
         rows[count + k, 0], rows[count + k, 1], rows[count + k, 2], rows[count + k, 3] = u, v, g0 + gu * u + gv * v, part * shares[k]
         spots[count + k] = number + 1
     return 2 * count, area

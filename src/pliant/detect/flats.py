@@ -52,7 +52,9 @@ def flats(points: Floats, faces: Ints, start: Ints, rigid: np.ndarray) -> Flats:
     """Of bodies with faces start[b] : start[b + 1]; rigid (B,): those whose sides stay flat."""
     count = len(start) - 1
     parts, own, few, first = [faces], [np.arange(len(faces))], np.arange(count), np.zeros(count + 1, np.int64)
-    of, outlines, inside = [np.full(len(faces), -1)], [], []  # inside: of each side, faces of the skin
+    of = [np.full(len(faces), -1)]
+    outlines: list[Ints] = []
+    inside: list[Ints] = []  # of each side, faces of the skin
     for b in np.flatnonzero(rigid & (np.diff(start) > 0)):
         mine = faces[start[b] : start[b + 1]]
         triangles, face, side, found = _in_few(points, mine)
@@ -102,14 +104,17 @@ def _in_few(points: Floats, faces: Ints) -> tuple[Ints, Ints, Ints, list[tuple[I
     label = labels(len(faces), np.stack([face, neighbour[face, corner]], axis=1))
     order = np.argsort(label, kind="stable")
     starts = np.flatnonzero(np.diff(label[order], prepend=-1))
-    triangles, own, side, found = [], [], [], []
+    triangles, own, side = [], [], []
+    found: list[tuple[Ints, Ints]] = []
     for some in np.split(order, starts[1:]):
         outline = _outline(points, faces, some, label, neighbour, normal[some[0]]) if len(some) > 1 else None
-        k = np.arange(1, len(outline) - 1) if outline is not None else np.arange(len(some))
-        fan = outline is not None and len(k) < len(some)
-        triangles.append(np.stack([np.full(len(k), outline[0]), outline[k], outline[k + 1]], axis=1) if fan else faces[some])
-        own.append(np.full(len(k), some[0]) if fan else some)
-        side.append(np.full(len(triangles[-1]), -1 if outline is None else len(found)))
+        fan = faces[some]
+        if outline is not None and len(outline) - 2 < len(some):
+            k = np.arange(1, len(outline) - 1)
+            fan = np.stack([np.full(len(k), outline[0]), outline[k], outline[k + 1]], axis=1)
+        triangles.append(fan)
+        own.append(np.full(len(fan), some[0]) if len(fan) < len(some) else some)
+        side.append(np.full(len(fan), -1 if outline is None else len(found)))
         if outline is not None:
             found.append((outline, some))
     return np.concatenate(triangles), np.concatenate(own), np.concatenate(side), found
