@@ -29,34 +29,21 @@ __all__ = [
     "__version__", "press", "refine", "register_material", "register_method", "register_model", "shapes",
 ]  # fmt: skip
 
-_WHERE = {
-    "Answer": "contact.method",
-    "Body": "scene",
-    "Contacts": "contact.contacts",
-    "Material": "scene",
-    "PliantError": "base",
-    "Rows": "world.motion",
-    "Scene": "scene",
-    "Simulation": "simulate.simulation",
-    "Study": "studies.study",
-    "Support": "contact.contacts",
-    "Surface": "geometry.mesh",
-    "TetMesh": "geometry.mesh",
-    "press": "pressing.tool",
-    "refine": "studies.refine",
-    "register_material": "bodies.fem.materials",
-    "register_method": "contact.method",
-    "register_model": "bodies.register",
-    "shapes": "geometry",
-}
+_NAMES = {  # in each module
+    "base": "PliantError", "bodies.fem.materials": "register_material", "bodies.register": "register_model",
+    "contact.contacts": "Contacts Support", "contact.method": "Answer register_method", "geometry.mesh": "Surface TetMesh",
+    "pressing.tool": "press", "scene": "Body Material Scene", "simulate.simulation": "Simulation", "studies.refine": "refine",
+    "studies.study": "Study", "world.motion": "Rows",
+}  # fmt: skip
+_WHERE = {name: f"pliant.{module}" for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module 'pliant' has no attribute '{name}'")
     if name == "shapes":
         return importlib.import_module("pliant.geometry.shapes")
-    return getattr(importlib.import_module(f"pliant.{_WHERE[name]}"), name)
+    if name not in _WHERE:
+        raise AttributeError(f"module 'pliant' has no attribute '{name}'")
+    return getattr(importlib.import_module(_WHERE[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known are {', '.join(names)}."
+
+
+def loaded_when_used(package: str, where: Mapping[str, str], more: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package whose names are in modules that load when they are first used."""
+
+    def get(name: str) -> Any:
+        if name not in where:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'; it has {', '.join(where)}.{more}")
+        return getattr(importlib.import_module(where[name]), name)
+
+    return get, lambda: list(where)
 
 
 @contextmanager

@@ -35,7 +35,7 @@ Make = Callable[[Ints, Floats, Any], "Elements"]
 def register(room: Room) -> None:
     """Make a body model known; sentences about its fields name it by the room's name."""
     for spec in (room.body, room.material):
-        if not spec.kind:
+        if "kind" not in vars(spec):
             spec.kind = room.name
     allowed = get_args(room.body.model_fields["model"].annotation)
     if room.shipped and allowed != (room.name,):

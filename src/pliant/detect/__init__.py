@@ -5,8 +5,7 @@ The public names load when they are first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from pliant.base import loaded_when_used
 
 _WHERE = {
     "vertex_face_toi": "pliant.detect.time_of_impact",
@@ -17,17 +16,8 @@ _WHERE = {
     "points_in_tets": "pliant.detect.spatial_hashing",
 }
 __all__ = list(_WHERE)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        known = ", ".join(_WHERE)
-        raise AttributeError(
-            f"module 'pliant.detect' has no attribute '{name}'; it has {known}. Other queries are imported from the module that the table"
-            " in docs/detection.md names, as `from pliant.detect.closest import closest_on_body`."
-        )
-    return getattr(importlib.import_module(_WHERE[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+_MORE = (
+    " Other queries are imported from the module that the table in docs/detection.md names, as `from pliant.detect.closest import"
+    " closest_on_body`."
+)
+__getattr__, __dir__ = loaded_when_used(__name__, _WHERE, _MORE)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.mesh import Surface
+from pliant.geometry.topology import unique_edges
 from pliant.kernels import kernel
 
 MOST = 4_000_000  # triangles
@@ -30,14 +31,12 @@ def subdivided(surface: Surface, longest: float | Callable[[Floats], Floats]) ->
     points, faces, coarse = surface.points, surface.faces, len(surface.points)
     parents = [np.zeros((0, 2), np.int64)]
     for _ in range(ROUNDS):
-        ends = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
-        key, which = np.unique(ends[:, 0] * len(points) + ends[:, 1], return_inverse=True)
-        pair = np.stack([key // len(points), key % len(points)], axis=1)
+        pair, which = unique_edges(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2))
         limit = longest(0.5 * (points[pair[:, 0]] + points[pair[:, 1]])) if callable(longest) else longest
         long = np.linalg.norm(points[pair[:, 0]] - points[pair[:, 1]], axis=1) > limit
         if not long.any():
             break
-        middle = np.full(len(key), -1)
+        middle = np.full(len(pair), -1)
         middle[long] = len(points) + np.arange(np.count_nonzero(long))
         parents.append(pair[long])
         points = np.concatenate([points, 0.5 * (points[pair[long, 0]] + points[pair[long, 1]])])

@@ -18,6 +18,7 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.disk import make_folder, replacing, write_bytes
+from pliant.geometry.topology import Edges
 from pliant.look import fields
 from pliant.look.draw import GLASS, View, bodies_named, draw, scale_of, triangle_colours, viewpoint
 from pliant.look.plots import FEW, axes_of
@@ -138,9 +139,7 @@ def _open_bodies(picture: Picture) -> list[int]:
     """Bodies whose triangles enclose nothing, such as sheets and discs: both sides are seen."""
     found = []
     for body in picture.names:
-        faces = picture.triangles[picture.triangle_body == body]
-        edges = np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
-        if len(faces) and (np.unique(edges, axis=0, return_counts=True)[1] == 1).any():
+        if (Edges(picture.triangles[picture.triangle_body == body]).count == 1).any():
             found.append(body)
     return found
 

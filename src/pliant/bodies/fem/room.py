@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -13,8 +13,6 @@ from pliant.spec.fields import Finite, NotNegative, Positive, Spec
 
 class FemMaterial(Elastic):
     """What a body of finite elements is made of."""
-
-    kind: ClassVar[str] = "fem"
 
     law: str = "corotated"
     """linear, corotated, stvk, neo-hookean, or one registered with register_material"""
@@ -52,8 +50,6 @@ class Region(Spec):
 
 class FemBody(SoftBody):
     """A body of finite elements."""
-
-    kind: ClassVar[str] = "fem"
 
     model: Literal["fem"] = "fem"
     """tetrahedra with a material law; what a body is unless it says another"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
@@ -14,8 +14,6 @@ from pliant.spec.fields import Finite, NotNegative, Positive
 
 class PointsMaterial(Elastic):
     """What a body of points is made of."""
-
-    kind: ClassVar[str] = "points"
 
     strain: Literal["green", "mkn04"] = "green"
     """Green's with its half, or without as published: then a body is four times as stiff"""
@@ -52,8 +50,6 @@ class PointsMaterial(Elastic):
 
 class PointsBody(SoftBody):
     """A body of points."""
-
-    kind: ClassVar[str] = "points"
 
     model: Literal["points"]
     """phyxels: points with a volume that see their neighbours"""

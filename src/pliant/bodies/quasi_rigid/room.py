@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -30,8 +30,6 @@ class ResponseTable(Spec):
 class QuasiRigidMaterial(FemMaterial):
     """What a quasi-rigid body is made of; `law` is that of its core."""
 
-    kind: ClassVar[str] = "quasi-rigid"
-
     response: str | ResponseTable = "boussinesq"
     """boussinesq (solid), volume-preserving (flesh), layer (on a core), or a table, also as a .csv file"""
     layer: Positive | None = None
@@ -48,8 +46,6 @@ class QuasiRigidMaterial(FemMaterial):
 
 class QuasiRigidBody(SoftBody):
     """A body whose surface gives way where something presses on it; integrator, tolerance, unsafe and fixed are for those with a core."""
-
-    kind: ClassVar[str] = "quasi-rigid"
 
     model: Literal["quasi-rigid"]
     """its surface gives way where something presses on it"""

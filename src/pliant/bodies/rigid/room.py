@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -14,13 +14,9 @@ from pliant.spec.fields import Ratio
 class RigidMaterial(Weighed):
     """What a rigid body is made of."""
 
-    kind: ClassVar[str] = "rigid"
-
 
 class RigidBody(Body):
     """A rigid body."""
-
-    kind: ClassVar[str] = "rigid"
 
     model: Literal["rigid"]
     """it keeps its shape"""
@@ -47,13 +43,9 @@ RIGID = Room(
 class StaticMaterial(Material):
     """A static body has no mass and never gives way: there is nothing to say."""
 
-    kind: ClassVar[str] = "static"
-
 
 class StaticBody(Body):
     """A body that never moves, or as its motions say."""
-
-    kind: ClassVar[str] = "static"
 
     model: Literal["static"]
     """it never moves, or as its motions say"""

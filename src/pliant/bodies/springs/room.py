@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -14,8 +14,6 @@ from pliant.spec.fields import NotNegative, PerElement, Positive
 
 class SpringsMaterial(Weighed):
     """What a body of springs is made of."""
-
-    kind: ClassVar[str] = "springs"
 
     stiffness_damping: NotNegative = 0.0
     """[s] b of Rayleigh's C = a M + b K"""
@@ -37,8 +35,6 @@ class SpringsMaterial(Weighed):
 
 class SpringsBody(SoftBody):
     """A body of springs."""
-
-    kind: ClassVar[str] = "springs"
 
     model: Literal["springs"]
     """a network of springs"""

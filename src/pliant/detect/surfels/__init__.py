@@ -5,8 +5,7 @@ The public names load when they are first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from pliant.base import loaded_when_used
 
 _WHERE = {
     "PointSurface": "pliant.detect.surfels.surface",
@@ -22,13 +21,4 @@ _WHERE = {
     "from_file": "pliant.detect.surfels.make",
 }
 __all__ = list(_WHERE)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module 'pliant.detect.surfels' has no attribute '{name}'")
-    return getattr(importlib.import_module(_WHERE[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = loaded_when_used(__name__, _WHERE)

@@ -14,16 +14,8 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.geometry.formats.raw import Raw, damaged, floats, shown, triangulated
 
-TYPES = {
-    **dict(zip("char uchar short ushort int uint float double".split(), "i1 u1 i2 u2 i4 u4 f4 f8".split(), strict=True)),
-    **dict(
-        zip(
-            "int8 uint8 int16 uint16 int32 uint32 float32 float64".split(),
-            "i1 u1 i2 u2 i4 u4 f4 f8".split(),
-            strict=True,
-        )
-    ),
-}
+NAMES = "char uchar short ushort int uint float double int8 uint8 int16 uint16 int32 uint32 float32 float64"
+TYPES = dict(zip(NAMES.split(), 2 * "i1 u1 i2 u2 i4 u4 f4 f8".split(), strict=True))
 RING = ("vertex_indices", "vertex_index")
 
 

@@ -209,7 +209,7 @@ def read_xyz(path: Path) -> Raw:
         table.append(floats(words, path, row, "coordinates"))
     if announced is not None and announced != len(rows):
         raise damaged(path, f"the first line announces {announced} points but {len(rows)} rows follow")
-    found = _columns(np.array(table), path)
+    found = _columns(np.array(table))
     found.notices[:0] = said
     return found
 
@@ -222,10 +222,10 @@ def read_npy(path: Path) -> Raw:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu" or array.ndim != 2 or array.shape[1] < 3:
         what = f"an array of {array.dtype} with shape {array.shape}" if isinstance(array, np.ndarray) else "an archive"
         raise damaged(path, f"this is {what}", fix="A point cloud is (n, 3), or (n, 6) with normals, in floating point.")
-    return _columns(array.astype(np.float64), path)
+    return _columns(array.astype(np.float64))
 
 
-def _columns(table: Floats, path: Path) -> Raw:
+def _columns(table: Floats) -> Raw:
     """Points from the first three columns; normals from the next three if they are unit vectors."""
     points, more = np.ascontiguousarray(table[:, :3]), table[:, 3:]
     if more.shape[1] == 0:
