@@ -511,6 +511,13 @@ def test_heights_from_a_file(tmp_path):
         pliant.press(str(tmp_path / "none.csv"), force=1, cell="1cm")
 
 
+def test_notes_on_heights_speak_of_their_cells_in_their_unit():
+    """A field of micrometres was told of cells that were halved to 0.001 mm."""
+    z = np.random.default_rng(1).normal(0.0, 1e-6, (24, 24))
+    found = pliant.press(Heights(z, 1e-6), force=1e-4, young=1e9)
+    assert any("from every other cell to all, of 1 µm" in note for note in found.notes)
+
+
 def test_vertices_that_do_not_foretell_each_other_are_told():
     """A ball with bumps as small as its triangles: what is between the vertices is a guess, and on the smooth ball it is not."""
     mesh = make("ball", radius=0.1, edge=0.01).surface()

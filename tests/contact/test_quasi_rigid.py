@@ -16,6 +16,7 @@ from pliant.detect.surfels.make import from_mesh
 from pliant.geometry.shapes import make
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.units import rotation_matrix
+from pliant.pressing.objects import Source
 
 PLANE = Side(Exact("plane"))
 UNIT = 1.0 / math.pi  # compliance of E* = 1
@@ -266,6 +267,19 @@ def test_active_nodes_are_those_of_asking_every_sample():
         facing = np.sum((a.nodes.normals @ a.rotation.T) * every.normals, axis=1) <= -FACING
         wanted = np.flatnonzero(every.valid & facing & (every.distance < margin))
         assert np.array_equal(active(a, b, margin).sample, wanted)
+
+
+def test_nodes_do_not_depend_on_how_far_was_looked():
+    """A bust over a bunny's ears: sides of their edges went on into the air, where a wide look found samples inside them and a near one none,
+    so that a load came to rest where nothing touched."""
+    above, below = (Source(name, spacing=0.006).thing().side for name in ("bust", "bunny"))
+    found = 0
+    for height in np.linspace(0.08, 0.22, 29):
+        there = replace(above, translation=np.array([0.0, 0.0, height]))
+        near, wide = active(there, below, 0.0), active(there, below, 0.05)
+        assert np.array_equal(np.sort(near.sample), np.sort(wide.sample[wide.gap < 0.0]))
+        found += len(near)
+    assert found > 100
 
 
 def test_warm_start_gives_the_same_with_fewer_iterations():

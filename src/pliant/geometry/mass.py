@@ -10,6 +10,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.mesh import Surface
 from pliant.geometry.topology import Edges
 
+RIGHT = 1e-12  # of the sum of the squares of the sides: a right angle, by rounding
 FLAT = 1e-9  # of the volume that its faces sweep: a surface that encloses less is flat
 
 
@@ -119,3 +120,19 @@ def vertex_areas(points: Floats, faces: Ints) -> Floats:
     a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
     area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
     return np.bincount(faces.ravel(), np.repeat(area / 3.0, 3), minlength=len(points)).astype(np.float64)
+
+
+def nearest_areas(points: Floats, faces: Ints) -> Floats:
+    """(p,) [m^2] of the part of the faces that is nearer to each point than to the other corners; of an obtuse face half for the corner
+    there and a quarter for the others [Meyer 2003, 3.3]. On a square lattice it is the same everywhere, however the squares are cut; thirds
+    are 2/3 to 4/3 of it.
+    """
+    x = points[faces]
+    side = np.stack([np.sum((x[:, (k + 2) % 3] - x[:, (k + 1) % 3]) ** 2, axis=1) for k in range(3)], axis=1)  # opposite to each corner
+    area = 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)[:, None]
+    whole = side.sum(axis=1, keepdims=True)
+    part = side * (whole - 2.0 * side) / np.where(area > 0.0, 4.0 * area, np.inf)  # |e|^2 cot
+    share = (part.sum(axis=1, keepdims=True) - part) / 8.0
+    obtuse = 2.0 * side > (1.0 + RIGHT) * whole
+    share = np.where(obtuse.any(axis=1)[:, None], np.where(obtuse, 0.5, 0.25) * area, share)
+    return np.bincount(faces.ravel(), share.ravel(), minlength=len(points)).astype(np.float64)

@@ -163,7 +163,7 @@ class Softness:
 
     def felt(self, layer: float) -> tuple[Softness, str]:
         """With a push that is felt so far [m], and the note that says so."""
-        told = f"a push is felt {1e3 * layer:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose"
+        told = f"a push is felt {quantities.metres(layer, 3)} far, twice the radius of a solid body's contact: give a layer to choose"
         return replace(self, layer=layer), told
 
     def solid(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:

@@ -12,7 +12,8 @@ from pliant.detect.surfels.exact import Exact
 from pliant.geometry.mesh import Surface
 from pliant.pressing.cells import CLOSE
 from pliant.pressing.objects import Thing
-from pliant.pressing.on_cells import STEEP, OnCells
+from pliant.pressing.on_cells import STEEP, OnCells, measured
+from pliant.pressing.quantities import metres
 from pliant.pressing.relief import Heights, Pose
 
 UNKNOWN = 0.025  # error of the force or the depth by vertices that do not foretell each other from which it is told as not resolved
@@ -29,7 +30,7 @@ def counted_from(things: tuple[Thing, Thing], pose: Pose, way: Floats, before: f
     if isinstance(form, Surface):
         size = float(np.ptp(form.points, axis=0).max())
         if before < -1e-6 * size:
-            return f"where the smooth surface first touches, {-1e3 * before:.3g} mm before its foremost vertex"
+            return f"where the smooth surface first touches, {metres(-before, 3)} before its foremost vertex"
         return "where the smooth surface first touches"
     return "where the smooth surface through the points first touches"
 
@@ -39,7 +40,7 @@ def passed_through(depth: float, before: float) -> list[str]:
     if before <= CLOSE * depth:
         return []
     return [
-        f"what is foremost of it is {1e3 * before:.3g} mm ahead of where it first touches, and passes through the plane: it looks away, as "
+        f"what is foremost of it is {metres(before, 3)} ahead of where it first touches, and passes through the plane: it looks away, as "
         "the back of a sheet does, or is steeper than 78°"
     ]
 
@@ -50,8 +51,9 @@ def cell_remarks(things: tuple[Thing, Thing], found: OnCells) -> list[str]:
     if not found.holds:
         change = 100.0 * abs(found.levels[-1].peak / found.levels[-2].peak - 1.0) if len(found.levels) > 1 else 100.0 * found.errors["peak"]
         notes.append(
-            f"the peak is not resolved, it does not hold: it changed by {change:.0f} % when cells were halved to "
-            f"{1e3 * best.grid.cell:.2g} mm, as it does at sharp edges, where it has no bound, and on rough surfaces"
+            f"the peak is not resolved, it does not hold: it changed by {change:.0f} % "
+            + ("from every other cell to all, of " if measured(best.pair) else "when cells were halved to ")
+            + f"{metres(best.grid.cell, 2)}, as it does at sharp edges, where it has no bound, and on rough surfaces"
         )
     if found.known > UNKNOWN:
         notes.append(
@@ -65,7 +67,7 @@ def cell_remarks(things: tuple[Thing, Thing], found: OnCells) -> list[str]:
         )
     if found.beside > 0.0:
         notes.append(
-            f"not resolved: parts beside this contact overlap by up to {1e3 * found.beside:.3g} mm and are not in it, because tips so thin "
+            f"not resolved: parts beside this contact overlap by up to {metres(found.beside, 3)} and are not in it, because tips so thin "
             "and so far apart do not fit on one grid: force and area are without them; press them one by one (crop)"
         )
     worst = max(found.errors["force"], found.errors["depth"])
@@ -76,7 +78,7 @@ def cell_remarks(things: tuple[Thing, Thing], found: OnCells) -> list[str]:
             edge = float(np.median(np.linalg.norm(x - np.roll(x, 1, axis=1), axis=2)))
             if edge > 0.3 * wide:
                 notes.append(
-                    f"not resolved: triangles of {thing.name} are {1e3 * edge:.3g} mm wide and the contact {1e3 * wide:.3g} mm, so the "
+                    f"not resolved: triangles of {thing.name} are {metres(edge, 3)} wide and the contact {metres(wide, 3)}, so the "
                     f"surface between its vertices is a guess: about {100.0 * worst:.0f} % off"
                 )
     return notes

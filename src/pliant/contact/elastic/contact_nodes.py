@@ -152,12 +152,15 @@ def active(mine: Side, other: Side, margin: float, owner: int = 0) -> Nodes:
     feet = other.project(points)
     facing = np.sum(normals * feet.normals, axis=1) <= -FACING
     inside = feet.distance < 0.0
+    known = feet.valid
+    if isinstance(other.shape, PointSurface):  # a side that goes on beyond its edge can be anywhere: neighbours bound where the surface is
+        known = known & (feet.distance >= found.distance - (1.0 + lcp.CLOSE) * other.shape.sag[found.nearest])
     points, normals, areas, gap, towards = _at_edges(mine, other, sample, points, normals, feet)
     nodes = Nodes(
         np.full(len(sample), owner), sample, points, normals, areas, gap, towards, feet.sample, np.zeros(len(sample)),
-        int(np.count_nonzero(inside & ~facing)), int(np.count_nonzero(inside & facing & ~feet.valid)),
+        int(np.count_nonzero(inside & ~facing)), int(np.count_nonzero(inside & facing & ~known)),
     )  # fmt: skip
-    return nodes.at(np.flatnonzero(facing & feet.valid & (gap < margin)))
+    return nodes.at(np.flatnonzero(facing & known & (gap < margin)))
 
 
 def _at_edges(
@@ -192,13 +195,14 @@ def _at_edges(
 def _inside(mine: Side, other: Side, turn: Floats, shift: Floats, margin: float) -> Active:
     """Samples inside a sampled surface: looked for twice as deep as long as some are nearly as deep as was looked.
 
-    The first look must find the rim of a deep overlap, so it is some spacings wide.
+    The first look must find the rim of a deep overlap, so it is some spacings wide. It goes by the plane of the nearest sample, which the
+    surface may be off by as much as its neighbours are: what overlaps is known from the feet, later.
     """
     assert mine.nodes is not None and isinstance(other.shape, PointSurface)
     most = DEEPEST * min(mine.size, other.size)
     reach = min(NEAR * sum(math.sqrt(surface.area / len(surface)) for surface in (mine.nodes, other.shape)), most)
     while True:
-        found = active_samples(mine.nodes, other.shape, reach + margin, rotation=turn, translation=shift, margin=margin)
+        found = active_samples(mine.nodes, other.shape, reach + margin, rotation=turn, translation=shift, margin=margin + other.shape.sag)
         if -np.min(found.distance, initial=0.0) < AT_END * reach or reach >= most:
             return found
         reach *= 2.0

@@ -39,9 +39,10 @@ def active_samples(
     *,
     rotation: Floats | None = None,
     translation: Floats | None = None,
-    margin: float = 0.0,
+    margin: float | Floats = 0.0,
 ) -> Active:
-    """Samples of A inside B, A turned by the 3x3 `rotation` and then shifted into B's coordinates. `reach`, `margin` [m]."""
+    """Samples of A inside B, A turned by the 3x3 `rotation` and then shifted into B's coordinates. `reach`, `margin` [m], one for each
+    sample of B or one for all."""
     turn, shift = pose(rotation, translation)
     marked = np.zeros(len(a.spheres.left), bool)
     one, two = a.spheres, b.spheres
@@ -51,7 +52,7 @@ def active_samples(
     far, nearest = b.search.nearest(x, 1) if len(chosen) else (np.empty((0, 1)), np.empty((0, 1), np.int64))
     far, nearest = far[:, 0], nearest[:, 0]
     d = np.einsum("ij,ij->i", x - b.points[nearest], b.normals[nearest])
-    keep = (d < margin) & (far <= reach)
+    keep = (d < np.broadcast_to(margin, len(b))[nearest]) & (far <= reach)
     return Active(chosen[keep], nearest[keep], d[keep], len(chosen))
 
 

@@ -25,7 +25,7 @@ from pliant.detect.surfels.scan_normals import FLAT, oriented, principal_normals
 from pliant.detect.surfels.surface import NEIGHBOURS, PointSurface
 from pliant.geometry.files import PointCloud, read
 from pliant.geometry.lattice.closing import FAR, OFF, REACH, drawn_to, without_crumbs, wrapped
-from pliant.geometry.mass import vertex_areas
+from pliant.geometry.mass import nearest_areas
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.normals import vertex_area_vectors
 from pliant.geometry.topology import diagonal
@@ -58,7 +58,7 @@ def from_file(
 
 
 def from_mesh(mesh: Surface | TetMesh, *, spacing: float | None = None, name: str = "the surface") -> PointSurface:
-    """Vertices with a third of the area of their faces and their area-weighted normal; or, with `spacing` [m], samples on the faces."""
+    """Vertices with the area nearest to them and the area-weighted normal of their faces; or, with `spacing` [m], samples on the faces."""
     surface, notes = outward(mesh)
     check_finite(surface.points, name)
     if spacing is not None:
@@ -69,7 +69,7 @@ def from_mesh(mesh: Surface | TetMesh, *, spacing: float | None = None, name: st
     faces, count = place[surface.faces], int(place.max()) + 1 if len(place) else 0
     first = np.unique(place, return_index=True)[1]
     points = surface.points[first]
-    area, normal = vertex_areas(points, faces), vertex_area_vectors(points, faces)
+    area, normal = nearest_areas(points, faces), vertex_area_vectors(points, faces)
     length = np.linalg.norm(normal, axis=1)
     keep = (area > 0.0) & (length > 1e-9 * area)
     if count < len(place):

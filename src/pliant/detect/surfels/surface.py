@@ -84,6 +84,12 @@ class PointSurface:
         """(n,) [m] distance of the farthest of a sample's neighbours."""
         return np.linalg.norm(self.points[self.graph[:, -1]] - self.points, axis=1)
 
+    @cached_property
+    def sag(self) -> Floats:
+        """(n,) [m] how far the nearest neighbours of a sample are off its plane, at most: so far may the surface between them be."""
+        way = self.points[self.graph[:, 1:AMONG]] - self.points[:, None]
+        return np.asarray(np.abs(np.einsum("nkj,nj->nk", way, self.normals)).max(axis=1, initial=0.0))
+
     def _samples(self, own: np.ndarray) -> Samples:
         return Samples(self.points, self.normals, self.spacing, self.reach, self.graph, own, float(self.width))
 
