@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tracemalloc
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 
@@ -45,6 +46,28 @@ def test_one_file_is_left_and_holds_the_journal(toy, tmp_path):
         file.close()
     toy.play(tmp_path / "other", FRAMES)
     assert sorted(os.listdir(tmp_path)) == ["all.vtkhdf", "other.vtkhdf", "run.journal", "run.vtkhdf"]
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_run_is_read_on_several_threads(toy, tmp_path, ended):
+    """As by a page in a notebook and by the notebook itself: an open file has one place at which it is read."""
+    recorder = toy.play(tmp_path / "run", FRAMES + 1, stop=None if ended else FRAMES)
+    if not ended:
+        recorder._flush_steps()
+    with Run.open(tmp_path / "run") as run:
+        entries = [entry for entry in run.entries if entry.specs]
+        alone = [{name: entry.load(name).tobytes() for name in entry.specs} for entry in entries]
+
+        def again(first):
+            return all(alone[k][n] == entries[k].load(n).tobytes() for _ in range(8) for k in range(first, len(entries)) for n in alone[k])
+
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            with ThreadPoolExecutor(4) as pool:
+                assert all(pool.map(again, range(4)))
+        finally:
+            sys.setswitchinterval(before)
 
 
 def test_what_is_read_is_what_was_recorded(toy, tmp_path):

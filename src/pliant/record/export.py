@@ -143,7 +143,7 @@ def _remarks(run: Run, i: int) -> list[str]:
 def _body_id(cells: Cells, body: int | str) -> int:
     ids = [number for number, name in cells.bodies.items() if body in (number, name)]
     if not ids:
-        raise PliantError(f"there is no body '{body}' in this frame: {nearest(body, cells.bodies.values())}")
+        raise PliantError(f"there is no body '{body}' in this frame: {nearest(str(body), cells.bodies.values())}")
     return ids[0]
 
 

@@ -39,7 +39,7 @@ from pliant.base import DamageError
 from pliant.disk import failure, refuse_special
 from pliant.record.filters import UNSEALED, inflated
 from pliant.record.layout import Layout, Place, as_bytes
-from pliant.record.records import Array, Entry, Head, Spec, head_text, parsed_head, read_at
+from pliant.record.records import PLACE, Array, Entry, Head, Spec, head_text, parsed_head, read_at
 
 MARK, FOURTH, THIRD, SECOND = b"pliantI5", b"pliantI4", b"pliantI3", b"pliantI2"
 PREFIX = struct.Struct("<8sQQI4x")
@@ -181,8 +181,9 @@ def _unfolded(numbers: list[int], sealed: bool) -> list[Stored]:
 
 
 def _read(handle: BinaryIO, at: int, count: int) -> bytes:
-    handle.seek(at)
-    return handle.read(count)
+    with PLACE:
+        handle.seek(at)
+        return handle.read(count)
 
 
 @dataclass(frozen=True)

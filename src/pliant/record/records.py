@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from sys import intern
+from threading import Lock
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -207,12 +208,15 @@ def padded(nbytes: int) -> int:
     return nbytes + (-nbytes) % 8
 
 
+PLACE = Lock()  # an open file has one place at which it is read, and pages and notebooks read runs on several threads
+
+
 def read_at(handle: BinaryIO, offset: int, spec: Spec) -> Array:
     """An array whose bytes begin at an offset of an open file."""
     array: Array = np.zeros(spec.shape, dtype=spec.dtype)
-    if array.nbytes:
+    with PLACE:
         handle.seek(offset)
-        if handle.readinto(array.reshape(-1).view(np.uint8).data) != array.nbytes:  # type: ignore[attr-defined]
+        if array.nbytes and handle.readinto(array.reshape(-1).view(np.uint8).data) != array.nbytes:  # type: ignore[attr-defined]
             raise DamageError(f"{handle.name} ends before an array that it should hold: it was cut short, or is being written anew")
     return array
 
