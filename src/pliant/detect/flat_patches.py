@@ -57,6 +57,34 @@ def on_planes(points: Floats, flats: Flats, side: Ints, pair: Ints, position: Fl
     return first(out, _on_planes(points, flats.faces, flats.sides, side, pair, position, rotation, high, out))
 
 
+def within(points: Floats, flats: Flats, found: Patches) -> None:
+    """Put rows of sides on those faces that they are in, in place: as weights of the corners of the chief they may be negative."""
+    _within(points, flats.faces, flats.sides, found.spot, found.slave, found.weights)
+    _within(points, flats.faces, flats.sides, found.spot, found.master, found.others)
+
+
+@kernel
+def _within(points, faces, sides, spot, face, weights):  # type: ignore[no-untyped-def]
+    for r in range(len(spot)):
+        if spot[r] < 0 or face[r] < 0:
+            continue
+        f = face[r]
+        s, best = sides.of[f], -np.inf
+        x = scale(weights[r, 0], load(points, faces[f, 0]))
+        for k in range(1, 3):
+            x = axpy(weights[r, k], load(points, faces[f, k]), x)
+        for k in range(sides.start[s], sides.start[s + 1]):
+            g = sides.face[k]
+            a = load(points, faces[g, 0])
+            b, c, d = sub(load(points, faces[g, 1]), a), sub(load(points, faces[g, 2]), a), sub(x, a)
+            n = cross(b, c)
+            v, w = dot(cross(d, c), n) / dot(n, n), dot(cross(b, d), n) / dot(n, n)
+            least = min(1.0 - v - w, v, w)
+            if least > best:
+                best, face[r] = least, g
+                weights[r, 0], weights[r, 1], weights[r, 2] = 1.0 - v - w, v, w
+
+
 @inline
 def _outline(points, sides, s, frame, out):  # type: ignore[no-untyped-def]
     """Corners of side s in the plane of a frame, (k, 3): u, v, height; how many."""

@@ -26,6 +26,8 @@ class Sides(NamedTuple):
     of: Ints  # (f,) the side of each face, -1 of none
     chief: Ints  # (s,) its largest face among those of `Flats`, which stands for all of it
     area: Floats  # [m^2] (s,)
+    start: Ints  # (s + 1,) of the faces of `Flats` that make up each
+    face: Ints
     begin: Ints  # (s + 1,) of the corners of each outline, counter-clockwise seen from outside
     outline: Ints  # points
     first: Ints  # (s + 1,) of the points in each side
@@ -55,6 +57,7 @@ def flats(points: Floats, faces: Ints, start: Ints, rigid: np.ndarray) -> Flats:
     of = [np.full(len(faces), -1)]
     outlines: list[Ints] = []
     inside: list[Ints] = []  # of each side, faces of the skin
+    fans: list[Ints] = []  # and those that stand for it
     for b in np.flatnonzero(rigid & (np.diff(start) > 0)):
         mine = faces[start[b] : start[b + 1]]
         triangles, face, side, found = _in_few(points, mine)
@@ -65,21 +68,25 @@ def flats(points: Floats, faces: Ints, start: Ints, rigid: np.ndarray) -> Flats:
         outlines += [outline for outline, _ in found]
         inside += [start[b] + some for _, some in found]
         if len(triangles) < len(mine):
+            behind = sum(map(len, parts))
+            fans += [behind + np.flatnonzero(side == len(fans) + k) for k in range(len(found))]
             parts.append(triangles)
             own.append(start[b] + face)
             of.append(side)
             few[b] = count + b
+        else:
+            fans += [start[b] + some for _, some in found]
     sizes = np.zeros(count, np.int64)
     sizes[few >= count] = [len(part) for part in parts[1:]]
     every, first = np.concatenate(parts), np.cumsum(first)
     twice = np.linalg.norm(face_crosses(points, every), axis=1)
-    sides, times = _sides(faces, twice, np.concatenate(of), outlines, inside), np.ones(len(every))
+    sides, times = _sides(faces, twice, np.concatenate(of), outlines, inside, fans), np.ones(len(every))
     times[sides.chief] = 2.0 * sides.area / twice[sides.chief]
     starts = np.append(start, len(faces) + np.cumsum(sizes))
     return Flats(every, starts, few, np.concatenate(own), sides, first, np.diff(first) > 0, sides.of >= 0, times)
 
 
-def _sides(faces: Ints, twice: Floats, of: Ints, outlines: list[Ints], inside: list[Ints]) -> Sides:
+def _sides(faces: Ints, twice: Floats, of: Ints, outlines: list[Ints], inside: list[Ints], fans: list[Ints]) -> Sides:
     """Sides with these outlines and faces of the skin; twice (f,): twice the area of all faces."""
     size = lambda lists: np.append(0, np.cumsum([len(x) for x in lists], dtype=np.int64))
     order = np.lexsort((-twice, of))
@@ -90,8 +97,8 @@ def _sides(faces: Ints, twice: Floats, of: Ints, outlines: list[Ints], inside: l
     part = [np.bincount(np.searchsorted(n, faces[some].ravel()), np.repeat(twice[some] / 6.0, 3)) for n, some in each]
     none = np.zeros(0, np.int64)
     return Sides(
-        of, chief, np.array([twice[some].sum() / 2.0 for some in inside]), size(outlines), np.concatenate([none, *outlines]), size(nodes),
-        np.concatenate([none, *nodes]), np.concatenate([np.zeros(0), *part]),
+        of, chief, np.array([twice[some].sum() / 2.0 for some in inside]), size(fans), np.concatenate([none, *fans]), size(outlines),
+        np.concatenate([none, *outlines]), size(nodes), np.concatenate([none, *nodes]), np.concatenate([np.zeros(0), *part]),
     )  # fmt: skip
 
 

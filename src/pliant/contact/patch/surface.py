@@ -14,7 +14,7 @@ from pliant.detect.ball_patches import of_balls
 from pliant.detect.body_pairs import overlapping
 from pliant.detect.closest import face_neighbours
 from pliant.detect.facing import entered, facing_faces, straight
-from pliant.detect.flat_patches import on_planes, on_sides
+from pliant.detect.flat_patches import on_planes, on_sides, within
 from pliant.detect.flats import flats
 from pliant.detect.keys import find as find_keys
 from pliant.detect.merged import Merged
@@ -400,10 +400,13 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: B
     if len(points):
         one = np.ones(len(points), np.bool_)
         alone, rigid, found = np.append(alone, one), np.append(rigid, ~one), patches.joined([found, points])
-    anchor = motion.bodies.anchor[pairs.master[found.pair]]
+    anchor, flat = motion.bodies.anchor[pairs.master[found.pair]], (found.spot >= 0).nonzero()[0]
+    if len(flat):
+        within(place.points, surfaces.flats, found)
     out = merged.merged(place.points, surfaces.flats.faces, found, anchor, alone, rigid)
-    own = surfaces.flats.own
-    out.slave[:], out.master[:] = own[out.slave], np.where(out.master >= 0, own[out.master], -1)
+    own, sides = surfaces.flats.own, surfaces.flats.sides
+    for side in (out.slave, out.master):
+        side[:] = np.where(side >= 0, np.where(out.spot >= 0, own[sides.chief[sides.of[side]]], own[side]) if len(flat) else own[side], -1)
     return out
 
 
