@@ -213,6 +213,11 @@ def test_tilted_box_has_the_area_of_its_own_cut_face(degrees):
     assert found.area.sum() == pytest.approx(exact * c, abs=1e-12)
 
 
+def no_sides(faces):
+    """No pair is met in flat sides, so that no face is left out."""
+    return np.zeros(1, bool), np.zeros(len(faces), bool)
+
+
 def shape_on_block(kind, parameters, depth, edge, high=0.0, split=4):
     """Patches of a flat block (normal +z) with a shape whose lowest point is `depth` below it."""
     cells = round(2.0 / edge)
@@ -222,7 +227,9 @@ def shape_on_block(kind, parameters, depth, edge, high=0.0, split=4):
     lying = np.array([[np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0]]) if kind in (3, 4) else np.array([[1.0, 0.0, 0.0, 0.0]])
     shape = Shape(np.array([kind]), np.array([parameters]), np.array([[0.0, 0.0, bottom - depth]]), lying)
     none = np.zeros(1, np.int64)
-    return on_shapes(points, faces, none, np.array([len(faces)]), none, shape, np.array([high]), np.zeros(1, bool), split), points, faces
+    end, rigid = np.array([len(faces)]), np.zeros(1, bool)
+    found = on_shapes(points, faces, none, end, none, shape, np.array([high]), rigid, *no_sides(faces), split)
+    return found, points, faces
 
 
 def exact_area(kind, p, d):
@@ -340,7 +347,7 @@ def test_a_rigid_ball_meets_the_faces_of_a_floor_as_it_meets_a_plane():
     for _ in range(50):
         centre = np.array([*rng.uniform(-1, 1, 2), 1.0 + rng.uniform(-1e-3, 1e-3)])
         shape = Shape(np.array([KINDS["ball"]]), np.array([[1.0, 0, 0]]), centre[None], np.array([[1.0, 0, 0, 0]]))
-        found = on_shapes(points, faces, none, end, none, shape, np.array([2e-3]), np.array([True]))
+        found = on_shapes(points, faces, none, end, none, shape, np.array([2e-3]), np.array([True]), *no_sides(faces))
         deepest = np.argmin(found.gap)
         assert found.gap[deepest] == pytest.approx(centre[2] - 1.0, abs=1e-14)
         assert found.normal[deepest] == pytest.approx([0, 0, 1], abs=1e-12)
@@ -352,7 +359,8 @@ def test_a_tilted_face_meets_a_plane_at_its_lowest_corner():
     shape = Shape(np.array([0]), np.zeros((1, 3)), np.zeros((1, 3)), np.array([[1.0, 0, 0, 0]]))
     none, one = np.zeros(1, np.int64), np.ones(1, np.int64)
     faces = np.array([[0, 2, 1]])  # it looks down
-    lowest = [on_shapes(corner, faces, none, one, none, shape, np.array([1e-3]), np.array([s])).gap.min() for s in (True, False)]
+    met = lambda rigid: on_shapes(corner, faces, none, one, none, shape, np.array([1e-3]), np.array([rigid]), *no_sides(faces))
+    lowest = [met(rigid).gap.min() for rigid in (True, False)]
     assert lowest[0] == pytest.approx(-1e-3, rel=1e-9) and -0.9e-3 < lowest[1] < 0
 
 
@@ -507,7 +515,7 @@ def test_force_goes_over_to_the_flatter_side_without_a_jump():
         x[:, 2] += 0.05 - 1e-3 - x[:, 2].min()
         points, faces = np.concatenate([x, plate[0]]), np.concatenate([block[1], plate[1] + len(x)])
         found = search((x, block[1]), plate, 0.04)
-        flat, _ = patches.sides(points, faces, found, np.ones(len(found), bool), 1)
+        flat, _ = patches.sides(points, faces, np.ones(len(faces)), found, np.ones(len(found), bool), 1)
         over = np.clip((flat[1, 0] - flat[0, 0]) / BLEND, 0, 1)
         one, two = force(found), -force(search(plate, (x, block[1]), 0.04))
         kept.append(((1 - over) * one + over * two) * np.sin(2 * angle))  # the same depth shares less and less with the plate
@@ -524,7 +532,7 @@ def test_balls_drawn_unlike_are_equally_flat_and_a_roof_of_seven_degrees_is_not(
     def leans(a, b):
         points, faces = np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1] + len(a[0])])
         found = search(a, b, 0.04)
-        flat, _ = patches.sides(points, faces, found, found.gap <= 0.0, 1)
+        flat, _ = patches.sides(points, faces, np.ones(len(faces)), found, found.gap <= 0.0, 1)
         return abs(flat[1, 0] - flat[0, 0])
 
     coarse, fine = ball(3), ball(4)
