@@ -140,6 +140,22 @@ def test_heavy_stands_on_light_where_both_are_rigid():
     assert 0.15 - sim.centre("heavy")[2] == pytest.approx(2 * 1000 * G * 0.004**2 / 2000, rel=0.01)
 
 
+@pytest.mark.parametrize("turn", [(0, 0, 0), (30, 40, 0)])
+def test_what_begins_a_little_in_a_plane_is_stopped_by_it(turn):
+    """Explicit, with nothing lent: all of the impulse would throw it back, none of it lets it fall through (theory/patch 4.6)."""
+    scene = Scene(dt=4e-3, contact="patch")
+    scene.add(name="ground", shape="plane", model="static")
+    soft = dict(youngs_modulus=1e4, poisson_ratio=0.3, density=5000.0)
+    scene.add(name="cube", shape=dict(kind="box", size=(0.06,) * 3, edge=0.02), rotation=turn, material=soft, integrator="symplectic")
+    low = scene.simulate().points("cube")[:, 2].min()
+    sim = scene.with_({"cube.position": (0, 0, -low - 5e-5)}).simulate()
+    for _ in range(50):
+        sim.step()
+        assert sim.points("cube")[:, 2].min() > -0.005, "a quarter of an element"
+    account = sim.books().pairs[0]
+    assert account.normal + account.friction < 0.0 and np.linalg.norm(sim.contacts("cube", "ground").total_force) > 0.0
+
+
 def test_a_step_that_is_not_solved_is_divided_and_told(monkeypatch):
     scene = Scene(dt=0.004, contact=PATCH)
     scene.add(name="ground", shape="plane", model="static")

@@ -31,8 +31,10 @@ def afforded(
 ) -> tuple[Floats, Memory]:
     """The share of their impulses [N s] (r, 3) that rows of explicit bodies can afford, (r,), 1 of others, and what bodies have lent.
 
-    The contact of two bodies gives back no more energy than they have lent to it: with the work W > 0 of a step and S [J] lent, S / W of
-    the impulses. Work is convex in this share, so that it is no more than S then. change [m/s] (r, 3): what contact makes of motions.
+    The contact of two bodies gives back no more energy than they have lent to it, S [J]. Of a share s of the impulses the work is
+    A s + B s², with A that on the motion without them and B that on what they change of it: the largest s that S affords is taken. So
+    what stops bodies is never without force, as it takes energy, even where all of the impulse would throw them back. change [m/s] (r, 3):
+    what contact makes of motions.
     """
     share, explicit = np.ones(len(rows)), pairs.explicit
     if not explicit.any():
@@ -40,14 +42,20 @@ def afforded(
     keys, own = np.unique(surface.pair_key(len(motion.bodies), pairs.slave, pairs.master), return_inverse=True)
     at = find(memory["lender"], keys) if "lender" in memory else np.full(len(keys), -1)
     lent = np.where(at >= 0, np.append(memory.get("lent", ()), 0.0)[at], 0.0)
-    mean = 0.5 * (motion.row_velocity_before(rows) + motion.row_velocity(rows) + change)
+    free = 0.5 * (motion.row_velocity_before(rows) + motion.row_velocity(rows))
     some = explicit[found.pair]
     pair = own[found.pair[some]]
-    work = np.bincount(pair, np.einsum("ri,ri->r", impulse, mean)[some], len(keys))
-    part = np.where(work > lent, lent / np.where(work > lent, work, 1.0), 1.0)
+    summed = lambda v: np.bincount(pair, np.einsum("ri,ri->r", impulse, v)[some], len(keys))
+    first, second = summed(free), summed(0.5 * change)
+    over = first + second > lent
+    root = np.sqrt(np.maximum(first**2 + 4.0 * second * lent, 0.0))
+    # 2 S / (A + root) is (root - A) / 2 B without its cancellation, for A > 0
+    part = np.where(first > 0.0, 2.0 * lent / np.where(first > 0.0, first + root, 1.0), (root - first) / np.where(over, 2.0 * second, 1.0))
+    part = np.where(over, np.clip(part, 0.0, 1.0), 1.0)
+    work = part * (first + part * second)
     share[some] = part[pair]
     touched = np.bincount(pair, minlength=len(keys)) > 0
-    return share, {"lender": keys[touched], "lent": np.maximum(lent - part * work, 0.0)[touched]}
+    return share, {"lender": keys[touched], "lent": np.maximum(lent - work, 0.0)[touched]}
 
 
 def without_couple(motion: Motion, pairs: surface.Pairs, found: Merged, rows: Rows, impulse: Floats) -> Rows:
