@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy.ndimage import binary_fill_holes
 from scipy.spatial import ConvexHull
 
 import pliant
@@ -283,6 +284,16 @@ def test_clouds_are_the_same_surface_on_all_grids():
     assert np.isfinite(whole).all() and np.abs(whole + 0.1 - np.sqrt(0.01 - grid.centres[0][:, None] ** 2 - grid.centres[1] ** 2)).max() < 3e-4
     part = cloud.heights(HOME, replace(grid, corner=grid.corner + 20e-3, shape=(9, 9)).finer(3), 1)[1::3, 1::3]
     assert np.abs(part - whole[10:19, 10:19]).max() < 1e-6
+
+
+def test_a_cloud_whose_surface_jumps_has_no_hole_there():
+    """154 points of an ellipsoid: steps to and fro between the fits of two of them never arrived, a hole of 6 mm in the middle of the contact
+    had a cliff for a rim, and the peak was 6 times too high where 43 % were told."""
+    found, true = random_press(41045)
+    best = found.cells.best
+    assert np.all(np.isfinite(best.gap[binary_fill_holes(best.contact)]))
+    assert abs(found.peak / true["peak"] - 1.0) < 0.3 and found.errors["peak"] > 0.15
+    assert abs(found.force / true["force"] - 1.0) < found.errors["force"]
 
 
 def test_a_cloud_with_edges_is_left_out_point_by_point():

@@ -338,17 +338,19 @@ class CloudRelief:
         start, z = which[some, best[some]], height[some, best[some]]
         base = origin + flat[some] @ axes[:2]
         fine, going = np.zeros(len(some), bool), np.arange(len(some))
-        last, part = np.zeros(len(some)), np.ones(len(some))
+        last, part, sheet = np.zeros(len(some)), np.ones(len(some)), np.zeros(len(some), bool)
         for _ in range(NEWTON):
             foot = surface.project(base[going] + z[going, None] * n, start=start[going])
             rise = foot.normals @ n
             step = foot.distance / np.maximum(rise, FACING)
-            part[going] *= np.where(step * last[going] < -0.5 * last[going] ** 2, 0.5, 1.0)  # to and fro: between two it jumps
+            back = step * last[going] < -0.5 * last[going] ** 2  # to and fro: it jumps between the fits of two samples, so keep to one
+            sheet[going] |= back
+            part[going] *= np.where(back, 0.5, 1.0)
             last[going], step = step, part[going] * step
             z[going] -= step
             ended = np.abs(step) < ARRIVED * surface.spacing[start[going]]
             fine[going] = foot.valid & (rise > FACING) & ended
-            start[going] = foot.sample
+            start[going] = np.where(sheet[going], start[going], foot.sample)
             going = going[~ended & (rise > 0.0)]
             if len(going) == 0:
                 break
