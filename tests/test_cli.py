@@ -480,6 +480,7 @@ WRONG_COMMANDS = {
     "field of a file": (["run", "good.toml", "--set", "gravty=[0,0,0]"], ["'gravty'", "did you mean gravity?"]),
     "value of a field": (["run", "good.toml", "--set", "gravity=5"], ["gravity"]),
     "colour": (["run", "column", "--colour", "dept"], ["'dept'", "did you mean depth"]),
+    "colour that is like none": (["run", "column", "--colour", "red"], ["'red'", "did you mean speed? If not, known are auto, body"]),
     "folder that cannot be": (["run", "column", "--out", "good.toml/run"], ["good.toml"]),
     "info on nothing": (["info", "nothing"], ["no run nothing", "nothing.vtkhdf"]),
     "info on a scene": (["info", "good.toml"], ["good.toml is not a run"]),

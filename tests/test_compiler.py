@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -13,6 +14,7 @@ from numba.core import codegen
 from pliant import compiler, kernels
 from pliant.detect import keys
 from pliant.kernels import axpy, dot, inline, load, norm, prange
+from pliant.simulate import compile_ahead
 
 fresh = numba.njit(fastmath=kernels.FASTMATH, error_model="numpy")  # as `kernel`, but compiled here and now, not taken from the cache
 
@@ -69,6 +71,7 @@ def test_it_compiles_to_the_same_bits(parallel, monkeypatch):
 
 TRIANGLES_ON_A_PLANE = """
 import sys
+from pathlib import Path
 import numpy as np
 from pliant.detect.shape_patches import Shape, on_shapes
 from pliant.detect.shapes import PLANE
@@ -108,6 +111,7 @@ def test_a_kernel_shares_no_function_with_others():
 
 READ = """
 import sys
+from pathlib import Path
 import numba
 import numpy as np
 from pliant.detect.keys import find
@@ -174,3 +178,12 @@ def test_the_clock_counts_compiling_and_nothing_else():
     assert clock.seconds == before + took
     add(1.0, 2.0)
     assert clock.seconds > before + took
+
+
+def test_interpreted_kernels_are_not_compiled_ahead(monkeypatch):
+    """NUMBA_DISABLE_JIT=1, for debuggers: a run ended in a traceback."""
+    monkeypatch.setattr(compile_ahead.config, "DISABLE_JIT", 1)
+    monkeypatch.setattr(compile_ahead.multiprocessing, "get_context", lambda kind: pytest.fail("processes that compile"))
+    monkeypatch.setattr(compile_ahead, "CAN_CACHE", True)
+    monkeypatch.setattr(compile_ahead, "_mark", lambda job: Path("nowhere"))
+    compile_ahead.warm(quiet=True)

@@ -30,12 +30,14 @@ class DamageError(PliantError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """'did you mean X?' or the list of names, for an unknown name."""
+    """'did you mean X?', or the list of names, or both where X is hardly alike, for an unknown name."""
     names = sorted(set(known))
     close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
-    if close:
-        return f"did you mean {' or '.join(close)}?"
-    return f"known are {', '.join(names)}."
+    listed = f"known are {', '.join(names)}."
+    if not close:
+        return listed
+    alike = difflib.get_close_matches(str(name), names)
+    return f"did you mean {' or '.join(close)}?{'' if alike else f' If not, {listed}'}"
 
 
 def loaded_when_used(package: str, where: Mapping[str, str], more: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

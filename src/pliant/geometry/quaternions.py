@@ -95,4 +95,4 @@ def matrix_to_quaternion(matrix: Floats) -> Floats:
 
 def product(a: Floats, b: Floats) -> Floats:
     """Quaternion products a b, (..., 4)."""
-    return np.stack(quaternion_product.py_func(np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)), axis=-1)
+    return np.stack(getattr(quaternion_product, "py_func", quaternion_product)(np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)), axis=-1)

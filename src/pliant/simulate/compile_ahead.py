@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import config
 from numba.core import event
 
 from pliant import cache
@@ -152,7 +153,8 @@ def needed(scene: Scene) -> list[str]:
 
 def warm(scene: Scene | None = None, quiet: bool = False) -> None:
     """Compile what a scene needs (everything if there is none) that is not compiled yet."""
-    todo = [j for j in (needed(scene) if scene is not None else jobs()) if not _mark(j).exists()] if CAN_CACHE else []
+    kept = CAN_CACHE and not config.DISABLE_JIT  # interpreted kernels leave nothing
+    todo = [j for j in (needed(scene) if scene is not None else jobs()) if not _mark(j).exists()] if kept else []
     if not todo:
         return
     began = time.perf_counter()
