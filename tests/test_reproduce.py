@@ -152,6 +152,23 @@ def test_pages_say_why_a_figure_differs(name):
             assert re.search(r"\*\*differs\*\*: \S.{20}", row.rsplit("|", 2)[1]), row
 
 
+@pytest.mark.parametrize("name", reproduce.SOURCES)
+def test_pages_have_the_lines_that_are_asked_now(name):
+    """Every line of every experiment, with the range that its claim has, and the verdict that this gives the number in the row."""
+    table = (DOCS / f"reproduce-{name}.md").read_text(encoding="utf-8").split("<!-- measured")[1].split("| figure |")[0]
+    rows, last = {}, ""
+    for row in (row for row in table.splitlines()[3:] if row.startswith("| ")):
+        first, what, published, here, asked, verdict = (cell.strip() for cell in row[1:-1].split(" | "))
+        last = first.split(" ")[0] or last
+        rows[last, what] = published, here, asked, verdict
+    for i, each in reproduce.experiments(name).items():
+        assert {what for of, what in rows if of == i} == {claim.what for claim in each.claims}
+        for claim in each.claims:
+            published, here, asked, verdict = rows[i, claim.what]
+            (line,) = judge([claim], {claim.key: float(here.split(" ")[0])})
+            assert (published, asked) == (claim.published, line.tolerance or "-") and line.verdict in verdict, claim.what
+
+
 def test_bars_hold_what_they_say():
     assert below(2.0).holds(1.999) and not below(2.0).holds(2.0) and above(0).holds(1) and not above(0).holds(0)
     assert near(100.0, 0.1).holds(109.9) and not near(100.0, 0.1).holds(110.1) and near(-2.0, 0.1).holds(-2.1)

@@ -319,7 +319,7 @@ def _plot_response(desk: Desk, contacts: Floats, seconds: Floats, slope: float, 
 
 BENT = ONE_CORE + "; a third is the search for edges that cross, which the paper has not and which goes with pairs of bodies"
 FULL = 0.9  # of the most contacts there were: the container is filled
-FOLDED = "in folded stems: an element that is inside out has no inside; the density, which is ours, decides whether stems fold"
+ASTRIDE = "one point, astride the sharp rim of a collar: its way out turns from one side of the rim to the other; all others are below 2"
 CRUSHED = "in stems that have buckled: a queen does under 1.6 of its weight; the density is ours; the material bears no volume at all"
 CHESS = (
     Claim("points", "points", "50.4k", near(50_400, 0.02), why="pieces of five sides and 21 levels", whole=True),
@@ -328,7 +328,7 @@ CHESS = (
     Claim("slope", "response time of a collision", "not given in numbers", unit="us of CPU"),
     Claim("grows", "R^2 of a straight line through collisions over time, until 90 % of them are there", "grows linearly in time (Fig. 5)",
           above(0.9), why="how the figures are dropped is not given; ours fall in five layers", whole=True),
-    _deepest(5.0, FOLDED),
+    _deepest(5.0, ASTRIDE),
     Claim("inverted", "inverted elements at the end", "none to be seen", exactly(0), why=CRUSHED),
     _rest(1e-4, "at rest in the picture"),
 )  # fmt: skip
