@@ -49,7 +49,7 @@ KNOWN |= {
 FULL = {  # where the full form misses other bars than the quick one, or by other figures
     ("hertz-fem", "patch"): "peak 6.3 % high with 8 elements across, 5 % are asked",
     ("ball-in-block", "patch"): "area 7.2 % low with 24 parts, 5 % are asked, of what counts all of the area around the nodes of a rim",
-    ("rolling-disc", "patch"): "2.3, 3.5 % too fast, 2 are asked: levers of a step's end give energy (theory/patch 4.1); 1.4, 1.5 % at 1 ms",
+    ("rolling-disc", "patch"): "2.3, 3.5 % too fast, 2 asked: levers of a step's end give energy (theory/patch 4.1); 1.4, 1.5 % at 1 ms",
     ("capstan", "patch"): "8.4 % low at mu = 0.5, 2 % are asked: the belt swings, as corotated tangents lack tension; 2.0 with neo-hookean",
     ("closed-box", "patch"): "loses 15 % in 5 s, 10 % are asked: between meshes explicit contact is no potential; 1.1 % in half a second",
     ("heavy-on-light", "patch"): "steel on foam 0.48 mm too low (0.31 asked), 5000 on 5000 kg/m³, 1e5 Pa, 0.23 (0.2): layers p h / (40 E)",
