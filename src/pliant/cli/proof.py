@@ -147,8 +147,9 @@ def refine(
         raise PliantError("A run file is refined as it was run: --set, --dt and --contact are for scenes.")
     source = Path(scene) if recorded else wanted_scene(scene, settings or [], dt, None, contact)
     wanted = None if measures is None else [name.strip() for name in measures.split(",")]
-    for name in pair or () if not isinstance(source, Path) else ():
-        if name not in (known := [body.name for body in source.bodies]):
+    known = [] if isinstance(source, Path) else [body.name for body in source.bodies]
+    for name in pair or ():
+        if known and name not in known:
             raise PliantError(f"There is no body '{name}': {nearest(name, known)}")
     try_place(out or Path("runs") / "refine.png")
     found = refined(source, dts, edges, pair, wanted, since, until, window, None if as_json else lambda text: say(f"  {text}"))
