@@ -9,6 +9,9 @@ of the area, that arm would be too long, of a square by 1.85. So a part a of all
 
 a is 1/2 for a disc, 0.69 for a square and 3/4 for a thin strip, of which squares are met as well (Simpson's rule); those of a square are
 too large by 0.16.
+
+Sides that lie on each other in part are cut into bands of gaps, finer towards the line where they part: rows on that line stand for area
+that closes at once and opens not at all, and what they stand for is what the next step is wrong by.
 """
 
 from __future__ import annotations
@@ -37,7 +40,8 @@ from pliant.detect.penetration import ACROSS
 from pliant.geometry.quaternions import load4, rotate
 from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
-MORE = 3  # lines that cut beside the edges of both outlines: where the gap is zero, and as deep and as high as is looked
+HALVINGS = 3  # of the largest depth: the polygon is cut where the gap is a half, a quarter, an eighth of it and zero, and as far open
+MORE = 4 * HALVINGS + 4  # lines that cut beside the edges of both outlines: below and above each band of gaps
 
 
 def on_sides(
@@ -220,30 +224,47 @@ def _begin(own, n, poly, line):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _split(poly, line, count, side, gap, deep, high, lines, spare, spare_line, new, new_line):  # type: ignore[no-untyped-def]
-    """The part of the polygon that overlaps (side 0), or is nearly touching: how many corners it has in `new`."""
+def _deepest(poly, count, gap):  # type: ignore[no-untyped-def]
+    """The largest depth of the polygon's corners, 0 if it is open."""
+    most = 0.0
+    for k in range(count):
+        most = max(most, -(gap[0] + gap[1] * poly[k, 0] + gap[2] * poly[k, 1]))
+    return most
+
+
+@inline
+def _level(k):  # type: ignore[no-untyped-def]
+    """-1/2, -1/4, -1/8, 0, 1/8, 1/4, 1/2."""
+    return 0.0 if k == HALVINGS else -(0.5 ** (k + 1)) if k < HALVINGS else 0.5 ** (2 * HALVINGS + 1 - k)
+
+
+@inline
+def _band(poly, line, count, band, gap, most, deep, high, lines, spare, spare_line, new, new_line):  # type: ignore[no-untyped-def]
+    """The part of the polygon with gaps between two levels: how many corners it has in `new`. Lines of bands have names of their own."""
     g0, gu, gv, _ = gap
-    if side == 0:
-        some = _cut(poly, line, count, (g0 + deep, gu, gv), lines, spare, spare_line)
-        return _cut(spare, spare_line, some, (-g0, -gu, -gv), lines + 1, new, new_line)
-    some = _cut(poly, line, count, (g0, gu, gv), lines + 1, spare, spare_line)
-    if some < 3 or not opens(spare, some, g0, gu, gv):
+    low = -deep if band == 0 else max(_level(band - 1) * most, -deep)
+    top = high if band == 2 * HALVINGS + 1 else min(_level(band) * most, high)
+    if not low < top:
         return 0
-    return _cut(spare, spare_line, some, (high - g0, -gu, -gv), lines + 2, new, new_line)
+    some = _cut(poly, line, count, (g0 - low, gu, gv), lines + 2 * band, spare, spare_line)
+    if low >= 0.0 and (some < 3 or not opens(spare, some, g0, gu, gv)):
+        return 0
+    return _cut(spare, spare_line, some, (top - g0, -gu, -gv), lines + 2 * band + 1, new, new_line)
 
 
 @kernel
 def _on_sides(points, faces, sides, slave, master, pair, deep, high, layered, out):  # type: ignore[no-untyped-def]
-    most, together, used, begin = 0, 1, 0, 0
+    largest, together, used, begin = 0, 1, 0, 0
     for c in range(len(slave)):
-        most = max(most, sides.begin[slave[c] + 1] - sides.begin[slave[c]], sides.begin[master[c] + 1] - sides.begin[master[c]])
+        largest = max(largest, sides.begin[slave[c] + 1] - sides.begin[slave[c]], sides.begin[master[c] + 1] - sides.begin[master[c]])
         begin = c if pair[c] != pair[begin] or slave[c] != slave[begin] else begin
         together = max(together, c + 1 - begin)
-    room = 2 * most + MORE
+    room = 2 * largest + MORE
     poly, spare, new, shares, rows = np.empty((room, 2)), np.empty((room, 2)), np.empty((room, 2)), np.empty(room), np.empty((2 * room, 4))
     line, spare_line, new_line = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     spots = np.empty(2 * room, np.int64)
-    own, q, many, which = np.empty((most, 3)), np.empty((together, most, 3)), np.empty(together, np.int64), np.empty(together, np.int64)
+    own, q = np.empty((largest, 3)), np.empty((together, largest, 3))
+    many, which = np.empty(together, np.int64), np.empty(together, np.int64)
     begin = 0
     while begin < len(slave):
         end = begin + 1
@@ -290,8 +311,9 @@ def _on_sides(points, faces, sides, slave, master, pair, deep, high, layered, ou
             shape = (
                 dot(d, t1), dot(d, t2), dot(e, t1), dot(e, t2), dot(d0, t1), dot(d0, t2), dot(d1, t1), dot(d1, t2), dot(d2, t1), dot(d2, t2)
             )  # fmt: skip
-            for side in range(2):
-                some = _split(poly, line, count, side, gap, deep[c], high[c], mine + many[i], spare, spare_line, new, new_line)
+            most, lines = _deepest(poly, count, gap), mine + many[i]
+            for band in range(2 * HALVINGS + 2):
+                some = _band(poly, line, count, band, gap, most, deep[c], high[c], lines, spare, spare_line, new, new_line)
                 if some < 3:
                     continue
                 put_, area = _rows(new, new_line, some, gap, own, mine, q[i], many[i], close, shares, rows, spots)
@@ -307,13 +329,13 @@ def _on_sides(points, faces, sides, slave, master, pair, deep, high, layered, ou
 
 @kernel
 def _on_planes(points, faces, sides, side, pair, position, rotation, high, out):  # type: ignore[no-untyped-def]
-    most, used = 0, 0
+    largest, used = 0, 0
     for s in side:
-        most = max(most, sides.begin[s + 1] - sides.begin[s])
-    room = most + MORE
+        largest = max(largest, sides.begin[s + 1] - sides.begin[s])
+    room = largest + MORE
     spare, new, shares, rows = np.empty((room, 2)), np.empty((room, 2)), np.empty(room), np.empty((2 * room, 4))
     spare_line, new_line, spots = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(2 * room, np.int64)
-    own, line = np.empty((most, 3)), np.arange(room)
+    own, line = np.empty((largest, 3)), np.arange(room)
     for c in range(len(side)):
         up, f = rotate(load4(rotation, c), (0.0, 0.0, 1.0)), sides.chief[side[c]]
         o, n, t1, t2, twice = frame_of(points, faces, f)
@@ -324,8 +346,9 @@ def _on_planes(points, faces, sides, side, pair, position, rotation, high, out):
         gap = (dot(sub(o, load(position, c)), up), dot(t1, up), dot(t2, up), 1.0)
         d, e = sub(load(points, faces[f, 1]), o), sub(load(points, faces[f, 2]), o)
         ux, vx, vy = dot(d, t1), dot(e, t1), dot(e, t2)
-        for part in range(2):
-            some = _split(own, line, mine, part, gap, np.inf, high[c], mine, spare, spare_line, new, new_line)
+        most = _deepest(own, mine, gap)
+        for band in range(2 * HALVINGS + 2):
+            some = _band(own, line, mine, band, gap, most, np.inf, high[c], mine, spare, spare_line, new, new_line)
             if some < 3:
                 continue
             many, area = _rows(new, new_line, some, gap, own, mine, own, 0, ON_EDGE * math.sqrt(twice), shares, rows, spots)
