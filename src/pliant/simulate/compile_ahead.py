@@ -153,7 +153,7 @@ def needed(scene: Scene) -> list[str]:
 
 def warm(scene: Scene | None = None, quiet: bool = False) -> None:
     """Compile what a scene needs (everything if there is none) that is not compiled yet."""
-    kept = CAN_CACHE and not config.DISABLE_JIT  # interpreted kernels leave nothing
+    kept = CAN_CACHE and not config.DISABLE_JIT  # type: ignore[attr-defined]  # interpreted kernels leave nothing
     todo = [j for j in (needed(scene) if scene is not None else jobs()) if not _mark(j).exists()] if kept else []
     if not todo:
         return

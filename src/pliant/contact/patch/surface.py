@@ -400,13 +400,13 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: B
     if len(points):
         one = np.ones(len(points), np.bool_)
         alone, rigid, found = np.append(alone, one), np.append(rigid, ~one), patches.joined([found, points])
-    anchor, flat = motion.bodies.anchor[pairs.master[found.pair]], (found.spot >= 0).nonzero()[0]
-    if len(flat):
+    anchor, sided = motion.bodies.anchor[pairs.master[found.pair]], bool((found.spot >= 0).any())
+    if sided:
         within(place.points, surfaces.flats, found)
     out = merged.merged(place.points, surfaces.flats.faces, found, anchor, alone, rigid)
     own, sides = surfaces.flats.own, surfaces.flats.sides
     for side in (out.slave, out.master):
-        side[:] = np.where(side >= 0, np.where(out.spot >= 0, own[sides.chief[sides.of[side]]], own[side]) if len(flat) else own[side], -1)
+        side[:] = np.where(side >= 0, np.where(out.spot >= 0, own[sides.chief[sides.of[side]]], own[side]) if sided else own[side], -1)
     return out
 
 
