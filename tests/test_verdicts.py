@@ -76,18 +76,23 @@ def watched():
     cube = dict(kind="box", size=(0.1,) * 3, edge=0.05)
     soft = dict(youngs_modulus=2e3, density=300.0)
     scene.add(name="cube", shape=cube, position=(1, 0, 0.06), velocity=(0, 0, -1.5), material=soft)
+    scene.add(name="sunk", shape=cube, position=(3, 0, 0.0495), material=soft)
     scene.add(name="ghost", model="rigid", shape=cube, position=(2, 0, 0.06))
     scene.pair("ghost", "ground", method="idle")
     scene.pair("cube", "ground", method="ground")
     return scene
 
 
-@pytest.mark.parametrize("stop", [0.04, 0.08])
+@pytest.mark.parametrize("stop", [0.0, 0.04, 0.08])
 def test_a_run_that_is_resumed_says_what_it_says_in_one_piece(stop, tmp_path):
     whole = running.run(*running.start(watched(), tmp_path / "whole", every=4e-3))
     scene = watched()
-    scene.duration = stop
-    running.run(*running.start(scene, tmp_path / "parts", every=4e-3))
+    scene.duration = stop or scene.duration
+    sim, recorder = running.start(scene, tmp_path / "parts", every=4e-3)
+    if stop == 0.0:  # killed before the first frame
+        recorder.abandon()
+    else:
+        running.run(sim, recorder)
     parts = running.run(*running.reopen(tmp_path / "parts", watched().duration))
     assert parts.notes == whole.notes and parts.wrong == whole.wrong and whole.through
     assert any("cut short" in note for note in whole.notes) and any("in depth" in note for note in whole.notes)

@@ -139,6 +139,20 @@ def test_sides_that_are_evenly_deep_have_two_rows_a_corner():
     assert 6 <= len(few) <= 2 * len(points) and (few.gap == pytest.approx(-1e-3))
 
 
+@pytest.mark.parametrize("tilt", [0.0, 4e-4, 8e-4])
+def test_the_arm_of_friction_that_turns_is_that_of_a_square_however_it_tilts(tilt):
+    """Bands of gaps have it about the centroid of all: sums of |x - c| are those of a square, s (sqrt 2 + asinh 1) / 6 in the mean."""
+    square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], float) - 0.5
+    points = np.concatenate([np.column_stack([square, np.zeros(4)]), np.column_stack([square, tilt * square[:, 0] - 5e-4])])
+    faces = np.array([[0, 1, 2], [0, 2, 3], [4, 6, 5], [4, 7, 6]])
+    zero, far, layered = np.zeros(1, np.int64), np.ones(1), np.zeros(1, np.bool_)
+    found = flats(points, faces, np.array([0, 2, 4]), np.ones(2, np.bool_))
+    rows = on_sides(points, found, zero, zero + 1, zero, far, far, layered)
+    assert (len(rows) > 8) == (tilt > 0.0) and rows.area.sum() == pytest.approx(1.0)
+    arm = rows.area @ np.linalg.norm(rows.at[:, :2], axis=1)
+    assert arm == pytest.approx((np.sqrt(2.0) + np.arcsinh(1.0)) / 6.0, rel=2e-3)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_what_two_sides_share_is_what_their_triangles_share(seed):
     """Area, volume and centroid of what overlaps and of what is open, and the least and the largest gap."""

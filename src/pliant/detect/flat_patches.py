@@ -11,7 +11,8 @@ a is 1/2 for a disc, 0.69 for a square and 3/4 for a thin strip, of which square
 too large by 0.16.
 
 Sides that lie on each other in part are cut into bands of gaps, finer towards the line where they part: rows on that line stand for area
-that closes at once and opens not at all, and what they stand for is what the next step is wrong by.
+that closes at once and opens not at all, and what they stand for is what the next step is wrong by. The arm of each band is that about the
+centroid of all of them.
 """
 
 from __future__ import annotations
@@ -175,23 +176,24 @@ def _name(poly, line, count, k, own, n, other, m, close):  # type: ignore[no-unt
 
 
 @inline
-def _inner(poly, count, shares, c, area):  # type: ignore[no-untyped-def]
-    """The part a of the area that goes to places in the polygon."""
-    arm = turn = 0.0
+def _inner(poly, count, shares, c, area, o):  # type: ignore[no-untyped-def]
+    """The part a of the area that goes to places in the polygon: the arm about o is then that of the polygon."""
+    corners = inner = turn = 0.0
     for k in range(count):
         j = k + 1 if k + 1 < count else 0
-        x, y, ex, ey = poly[k, 0] - c[0], poly[k, 1] - c[1], poly[j, 0] - poly[k, 0], poly[j, 1] - poly[k, 1]
+        x, y, ex, ey = poly[k, 0] - o[0], poly[k, 1] - o[1], poly[j, 0] - poly[k, 0], poly[j, 1] - poly[k, 1]
         r, length = math.hypot(x, y), math.hypot(ex, ey)
-        arm += shares[k] * r
+        corners += shares[k] * r
+        inner += shares[k] * math.hypot((2.0 * c[0] + poly[k, 0]) / 3.0 - o[0], (2.0 * c[1] + poly[k, 1]) / 3.0 - o[1])
         h, start = (x * ey - y * ex) / length, (x * ex + y * ey) / length
-        end = start + length
-        if h > 0.0:  # of |x - c| over the triangle of c and an edge: h / 3 of that over the edge
-            turn += h / 6.0 * (end * math.hypot(h, end) - start * r + h * h * (math.asinh(end / h) - math.asinh(start / h)))
-    return min(max(3.0 * (1.0 - turn / (area * arm)) / 2.0, 0.0), 1.0)
+        end, away = start + length, abs(h)
+        if away > 0.0:  # of |x - o| over the triangle of o and an edge: h / 3 of that over the edge
+            turn += h / 6.0 * (end * math.hypot(h, end) - start * r + h * h * (math.asinh(end / away) - math.asinh(start / away)))
+    return min(max((corners - turn / area) / max(corners - inner, 1e-300), 0.0), 1.0)
 
 
 @kernel
-def _rows(poly, line, count, gap, own, n, other, m, close, shares, rows, spots):  # type: ignore[no-untyped-def]
+def _rows(poly, line, count, gap, own, n, other, m, close, centre, shares, rows, spots):  # type: ignore[no-untyped-def]
     """Rows of a polygon: (u, v, gap, share), and the number of each; how many there are, and the area of all. gap: g0, gu and gv, and by
     how much more that is than along the normal of the master.
     """
@@ -201,7 +203,7 @@ def _rows(poly, line, count, gap, own, n, other, m, close, shares, rows, spots):
         return 0, 0.0
     c = (mu / area, mv / area)
     corner_shares(poly, count, shares)
-    part = _inner(poly, count, shares, c, area)
+    part = _inner(poly, count, shares, c, area, centre)
     g0, gu, gv, tilt = gap
     for k in range(count):
         number = 2 * _name(poly, line, count, k, own, n, other, m, close)
@@ -221,6 +223,13 @@ def _begin(own, n, poly, line):  # type: ignore[no-untyped-def]
     for k in range(n):
         poly[k, 0], poly[k, 1], line[k] = own[k, 0], own[k, 1], k
     return n
+
+
+@inline
+def _centroid(poly, count):  # type: ignore[no-untyped-def]
+    """Where friction has no arm if the pressure is even; any place in a polygon without area."""
+    area, mu, mv, _, _, _ = moments(poly, count)
+    return (mu / area, mv / area) if abs(area) > 0.0 else (poly[0, 0], poly[0, 1])
 
 
 @inline
@@ -311,12 +320,12 @@ def _on_sides(points, faces, sides, slave, master, pair, deep, high, layered, ou
             shape = (
                 dot(d, t1), dot(d, t2), dot(e, t1), dot(e, t2), dot(d0, t1), dot(d0, t2), dot(d1, t1), dot(d1, t2), dot(d2, t1), dot(d2, t2)
             )  # fmt: skip
-            most, lines = _deepest(poly, count, gap), mine + many[i]
+            most, lines, centre = _deepest(poly, count, gap), mine + many[i], _centroid(poly, count)
             for band in range(2 * HALVINGS + 2):
                 some = _band(poly, line, count, band, gap, most, deep[c], high[c], lines, spare, spare_line, new, new_line)
                 if some < 3:
                     continue
-                put_, area = _rows(new, new_line, some, gap, own, mine, q[i], many[i], close, shares, rows, spots)
+                put_, area = _rows(new, new_line, some, gap, own, mine, q[i], many[i], close, centre, shares, rows, spots)
                 for r in range(put_):
                     if rows[r, 3] > TINY:
                         part = min(1.0, (cosine - FACING) / (ACROSS - FACING)) * area * rows[r, 3]
@@ -346,12 +355,12 @@ def _on_planes(points, faces, sides, side, pair, position, rotation, high, out):
         gap = (dot(sub(o, load(position, c)), up), dot(t1, up), dot(t2, up), 1.0)
         d, e = sub(load(points, faces[f, 1]), o), sub(load(points, faces[f, 2]), o)
         ux, vx, vy = dot(d, t1), dot(e, t1), dot(e, t2)
-        most = _deepest(own, mine, gap)
+        most, centre = _deepest(own, mine, gap), _centroid(own, mine)
         for band in range(2 * HALVINGS + 2):
             some = _band(own, line, mine, band, gap, most, np.inf, high[c], mine, spare, spare_line, new, new_line)
             if some < 3:
                 continue
-            many, area = _rows(new, new_line, some, gap, own, mine, own, 0, ON_EDGE * math.sqrt(twice), shares, rows, spots)
+            many, area = _rows(new, new_line, some, gap, own, mine, own, 0, ON_EDGE * math.sqrt(twice), centre, shares, rows, spots)
             for r in range(many):
                 if rows[r, 3] <= TINY:
                     continue

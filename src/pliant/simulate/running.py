@@ -104,7 +104,7 @@ def recorded(
     header = {"scene": text, "name": sim.given.name, "kinds": sim.world.model.bodies.kind, "auto": "pairs"}
     run_paths(out)  # refuses what cannot be a run
     make_folder(Path(out).parent)
-    begin = [Record("model", {}, meshes), checkpoint(sim, History(sim))]
+    begin = [Record("model", {}, meshes), checkpoint(sim, History(sim), {"notes": sim.notes})]
     return Recorder(out, header, every, checkpoint_every, overwrite, begin=begin, reduction=reduction)
 
 
@@ -277,8 +277,8 @@ class _Loop:
         self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies, also by what moves or loads them
         self.notes = Notes()
         self.timings: dict[str, float] = {}
-        seen = last.meta.get("seen") if last is not None else None
-        if seen:  # not in run files of before, nor in those of `live`
+        seen = last.meta.get("seen", {}) if last is not None else {}
+        if "most" in seen:  # not in run files of before, nor in those of `live`, nor before the first frame
             self.max_depth, self.max_contacts, self.imbalance, self.moved = seen["most"]
             for name, watcher in self.watchers().items():
                 unpack(watcher, seen[name])
