@@ -193,10 +193,11 @@ def _inner(poly, count, shares, c, area, o):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _rows(poly, line, count, gap, own, n, other, m, close, centre, shares, rows, spots):  # type: ignore[no-untyped-def]
+def _rows(poly, line, count, gap, own, n, other, m, about, shares, rows, spots):  # type: ignore[no-untyped-def]
     """Rows of a polygon: (u, v, gap, share), and the number of each; how many there are, and the area of all. gap: g0, gu and gv, and by
-    how much more that is than along the normal of the master.
+    how much more that is than along the normal of the master; about: what is the same place, and the centroid of all bands.
     """
+    close, centre = about
     count = _tidy(poly, line, count, close)
     area, mu, mv, _, _, _ = moments(poly, count)
     if count < 3 or area <= TINY * (close / ON_EDGE) ** 2:
@@ -325,7 +326,7 @@ def _on_sides(points, faces, sides, slave, master, pair, deep, high, layered, ou
                 some = _band(poly, line, count, band, gap, most, deep[c], high[c], lines, spare, spare_line, new, new_line)
                 if some < 3:
                     continue
-                put_, area = _rows(new, new_line, some, gap, own, mine, q[i], many[i], close, centre, shares, rows, spots)
+                put_, area = _rows(new, new_line, some, gap, own, mine, q[i], many[i], (close, centre), shares, rows, spots)
                 for r in range(put_):
                     if rows[r, 3] > TINY:
                         part = min(1.0, (cosine - FACING) / (ACROSS - FACING)) * area * rows[r, 3]
@@ -355,12 +356,12 @@ def _on_planes(points, faces, sides, side, pair, position, rotation, high, out):
         gap = (dot(sub(o, load(position, c)), up), dot(t1, up), dot(t2, up), 1.0)
         d, e = sub(load(points, faces[f, 1]), o), sub(load(points, faces[f, 2]), o)
         ux, vx, vy = dot(d, t1), dot(e, t1), dot(e, t2)
-        most, centre = _deepest(own, mine, gap), _centroid(own, mine)
+        most, about = _deepest(own, mine, gap), (ON_EDGE * math.sqrt(twice), _centroid(own, mine))
         for band in range(2 * HALVINGS + 2):
             some = _band(own, line, mine, band, gap, most, np.inf, high[c], mine, spare, spare_line, new, new_line)
             if some < 3:
                 continue
-            many, area = _rows(new, new_line, some, gap, own, mine, own, 0, ON_EDGE * math.sqrt(twice), centre, shares, rows, spots)
+            many, area = _rows(new, new_line, some, gap, own, mine, own, 0, about, shares, rows, spots)
             for r in range(many):
                 if rows[r, 3] <= TINY:
                     continue
